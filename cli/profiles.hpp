@@ -28,6 +28,7 @@ struct ProfileOptions {
   DescribedFamilies described;
   Goal goal;
   bool all = false;
+  bool untuned = false;  ///< as if nothing had been tuned or imported
   std::optional<std::int64_t> count;
   std::optional<double> seconds;
   std::uint64_t seed = 1;

@@ -15,6 +15,7 @@
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
 #include "heddle/kernels/error.hpp"
+#include "heddle/profiles/database.hpp"
 #include "heddle/tuner/regret.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
 
@@ -44,10 +45,30 @@ std::pair<double, double> mean_and_worst(const std::vector<double>& losses) {
   return {sum / static_cast<double>(losses.size()), *std::max_element(losses.begin(), losses.end())};
 }
 
+ProfileStore store_of(const Context& context, const ProfileOptions& options) {
+  if (options.untuned) return {kInMemory, ProfileStore::Access::read_write, context.families};
+  return open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+}
+
+/// The problems between which sizes are drawn: those that are tuned on this device, or those that a tuning run would
+/// tune.
+std::vector<Problem> range_of(const Context& context, const ProfileOptions& options, const ProfileStore& store,
+                              const KernelFamily& family, const DeviceIdentity& device) {
+  if (options.untuned) return problem_grid(family, device, options.sizes);
+  ProfileStates states(context.families);
+  std::vector<Problem> problems;
+  for (const Profile& profile : store.knowledge(std::string(family.name())).profiles) {
+    if (profile.key.device == device && !states.is_stale(profile) &&
+        matches(context.families, profile.key, options.sizes)) {
+      problems.push_back(profile.key.problem);
+    }
+  }
+  return problems;
+}
+
 int regret(const Context& context, const ProfileOptions& options) {
   check_sizes(context, options);
-  const ProfileStore store =
-      open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
+  const ProfileStore store = store_of(context, options);
   Worker worker({.device = options.device, .families = context.families.descriptions(), .stop = interrupted});
   std::vector<const KernelFamily*> asked;
   for (const auto& each : context.families.all()) {
@@ -70,7 +91,7 @@ int regret(const Context& context, const ProfileOptions& options) {
     const std::scoped_lock lock(findings);
     const auto [mean, worst] = mean_and_worst(losses);
     if (options.common.json) {
-      print_document("profiles regret", {{"profiles", store.file().string()},
+      print_document("profiles regret", {{"profiles", options.untuned ? Json() : Json(store.file().string())},
                                          {"device", worker.label()},
                                          {"seed", options.seed},
                                          {"mean", mean},
@@ -90,17 +111,10 @@ int regret(const Context& context, const ProfileOptions& options) {
   };
   catch_interrupts();
   std::optional<LeaveInTime> leave(conclude);
-  ProfileStates states(context.families);
   for (const KernelFamily* family : asked) {
-    std::vector<Problem> tuned;
-    for (const Profile& profile : store.knowledge(std::string(family->name())).profiles) {
-      if (profile.key.device == worker.identity() && !states.is_stale(profile) &&
-          matches(context.families, profile.key, options.sizes)) {
-        tuned.push_back(profile.key.problem);
-      }
-    }
-    const auto between = problems_between(
-        tuned, family->axes(), static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
+    const auto between =
+        problems_between(range_of(context, options, store, *family, worker.identity()), family->axes(),
+                         static_cast<std::size_t>(options.count.value_or(default_count)), options.seed);
     TunerOptions tuner;
     tuner.seed = options.seed;
     IsolatedEvaluator evaluator(worker, *family, options.seed);
@@ -128,6 +142,9 @@ int regret(const Context& context, const ProfileOptions& options) {
   }
   leave.reset();
   bar.clear();
+  if (losses.empty() && !interrupted() && options.untuned) {
+    throw Error(ErrorKind::usage, "no size lies between those that are named; name at least two values of a size");
+  }
   if (losses.empty() && !interrupted()) {
     throw Error(ErrorKind::profiles,
                 fmt::format("profile database {}: no size lies between the tuned sizes for {}; run 'heddle tune' "
@@ -146,6 +163,9 @@ void add_regret(Command& profiles) {
   add_families(command, *options);
   add_sizes(command, options->sizes, true, options->context.families);
   add_device(command, options->device);
+  command.flag("--untuned",
+               "As if nothing had been tuned or imported, at sizes between those that 'heddle tune' would tune",
+               options->untuned);
   command.option("--count", "N", fmt::format("Number of sizes for each family [default: {}]", default_count),
                  [options](const std::string& text) { options->count = read_integer("--count", text, 1, 10000); });
   command.option("--budget", "TIME", "Time for each size, as 30s or 5m [default: 10s]",

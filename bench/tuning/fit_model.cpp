@@ -56,12 +56,15 @@ std::vector<Measured> measured(const std::vector<std::string>& files) {
   }
   std::vector<Measured> found;
   for (auto& [key, measurements] : sorted) {
-    const KernelFamily* const family = builtin_families().find(key.first);
-    if (family == nullptr || family->cost_terms(key.second.backend).empty()) continue;
-    std::vector<Profile> own = profiles;
-    std::erase_if(own, [&](const Profile& p) { return p.key.family != key.first || p.key.device != key.second; });
+    const auto& [name, device] = key;
+    const KernelFamily* const family = builtin_families().find(name);
+    if (family == nullptr || family->cost_terms(device.backend).empty()) continue;
+    std::vector<Profile> own;
+    for (const Profile& profile : profiles) {
+      if (profile.key.family == name && profile.key.device == device) own.push_back(profile);
+    }
     found.push_back(
-        {.family = family, .device = key.second, .measurements = std::move(measurements), .profiles = std::move(own)});
+        {.family = family, .device = device, .measurements = std::move(measurements), .profiles = std::move(own)});
   }
   return found;
 }

@@ -198,6 +198,10 @@ TEST_CASE("a run that is killed continues, and the loss at untuned sizes is meas
   CHECK(regret["records"][0]["problem"]["rules"].get<int>() >= 8);
   CHECK(document(place, {"profiles", "list", "--profiles", file}) == listed);  // nothing of it is stored
   check_refused(place.run({"profiles", "regret", "--device", "cpu"}), 5, {"no size lies between"});
+  const json untuned =
+      document(place, {"profiles", "regret", "--untuned", "--device", "cpu", "--family", "sonfin-train", "--rules",
+                       "8,16", "--dim", "3,6", "--outputs", "1", "--count", "1", "--budget", "1s", "--profiles", file});
+  CHECK(untuned["profiles"].is_null());
 }
 
 TEST_CASE("the summary of a tuning run says what its figures mean") {
