@@ -133,6 +133,60 @@ TEST_CASE("where a candidate does not compile or load, the next one runs, with a
   CHECK(notices.back().find("does not load") != std::string::npos);
 }
 
+TEST_CASE("a choice of other sizes that spills registers here alone is passed over, what was measured here is not") {
+  test::FakeDevice device(kDevice);
+  const Problem here = sonfin::problem(48, 16, 10), near = sonfin::problem(40, 16, 10),
+                far = sonfin::problem(32, 32, 10);
+  const auto c = configurations({here, near, far}, 2);
+  const auto kernels = [&](const Configuration& configuration, const Problem& problem) {
+    return family().kernels(configuration, problem, kDevice);
+  };
+  REQUIRE(kernels(c[0], here) == kernels(c[0], near));
+  REQUIRE(kernels(c[0], here) != kernels(c[0], far));
+  const Configuration untuned = family().default_configuration(kDevice, here);
+  std::vector<std::string> notices;
+  const auto plan = [&](std::vector<Profile> profiles) {
+    notices.clear();
+    return TunedPlan::choose(device, dispatcher(std::move(profiles)), here,
+                             [&](const std::string& line) { notices.push_back(line); });
+  };
+  const Profile borrowed = profile(far, c[0], "now");
+
+  device.spills[kernels(c[0], here)] = 64;
+  CHECK(plan({borrowed}).configuration() == c[0]);
+  CHECK(notices.empty());
+
+  device.spills[kernels(c[0], here)] = 65;
+  TunedPlan spilled = plan({borrowed});
+  CHECK(spilled.configuration() == untuned);
+  CHECK(notices == std::vector{"sonfin-train at " + here.text() + ": " + c[0].text() +
+                               " passed over (a thread takes 65 bytes of local memory, 0 for " + far.text() +
+                               "); using " + untuned.text() + " instead"});
+  CHECK(plan({borrowed, profile(sonfin::problem(256, 64, 10), c[1], "now")}).configuration() == c[1]);
+
+  SUBCASE("it takes as much where it was measured") {
+    device.spills[kernels(c[0], far)] = 1;
+    CHECK(plan({borrowed}).configuration() == c[0]);
+    CHECK(plan({profile(near, c[0], "now")}).configuration() == c[0]);
+  }
+  SUBCASE("it was measured here") {
+    CHECK(plan({profile(here, c[0], "now")}).configuration() == c[0]);
+    CHECK(notices.empty());
+  }
+  SUBCASE("the default is never passed over") {
+    device.spills[kernels(untuned, here)] = 4000;
+    CHECK(plan({borrowed}).configuration() == untuned);
+    CHECK(plan({profile(far, untuned, "now")}).configuration() == untuned);
+    CHECK(notices.empty());
+  }
+  SUBCASE("where all others fail, it runs after all") {
+    device.refuses_to_load.insert(kernels(untuned, here));
+    static_cast<void>(spilled.prepare({.samples = 4}));
+    CHECK(spilled.configuration() == c[0]);
+    CHECK(notices.size() == 2);
+  }
+}
+
 TEST_CASE("a failing probe counts like a failing launch, and the last failure is passed on") {
   test::FakeDevice device(kDevice);
   const auto rungs = problems(32);
@@ -193,6 +247,26 @@ TEST_CASE("a row of candidates: each has its turn until all have failed, and the
   CHECK(row.failures().size() == 3);
   CHECK(row.fail("again"));
   CHECK(row.failures() == std::vector{c[0].text() + " (again)"});
+}
+
+TEST_CASE("a row of candidates: one that is passed over has its turn after all others") {
+  const auto rungs = problems(32);
+  const auto c = configurations(rungs, 1);
+  const auto choices = dispatcher({profile(rungs[0], c[0], "now")});
+  CandidateRow row(*choices, rungs[0]);
+  const Configuration untuned = family().default_configuration(kDevice, rungs[0]);
+  const auto first = row.turn();
+  CHECK(row.pass_over("it spills") == "sonfin-train at " + rungs[0].text() + ": " + c[0].text() +
+                                          " passed over (it spills); using " + untuned.text() + " instead");
+  CHECK(row.turn() != first);
+  CHECK(row.current().configuration == untuned);
+  CHECK_FALSE(row.current().passed_over);
+  CHECK(row.fail("no room"));
+  CHECK(row.current().configuration == c[0]);
+  CHECK(row.current().passed_over);
+  CHECK(row.failures() == std::vector{c[0].text() + " (it spills)", untuned.text() + " (no room)"});
+  CHECK_FALSE(row.fail("no room either"));
+  CHECK(row.exhausted());
 }
 
 TEST_CASE("stale profiles are used with one notice") {
