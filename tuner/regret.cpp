@@ -108,7 +108,7 @@ Candidate RegretMeter::choose(const Problem& problem) const {
   };
   while (const auto spills = why()) (void)row.pass_over(*spills);
   Candidate chosen = row.current();
-  for (const std::string& line : row.failures()) chosen.reason += fmt::format("; passed over: {}", line);
+  for (const std::string& line : row.failures()) chosen.reason += fmt::format("; not {}", line);
   return chosen;
 }
 

@@ -32,7 +32,7 @@ std::optional<std::string> CandidateRow::fail(const std::string& why) {
 }
 
 std::string CandidateRow::pass_over(const std::string& why) {
-  const std::string passed = note(why);
+  const std::string passed = note("passed over: " + why);
   all_[place()].passed_over = true;
   const auto present = all_.begin() + static_cast<std::ptrdiff_t>(place());
   std::rotate(present, present + 1, all_.end());

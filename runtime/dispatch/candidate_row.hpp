@@ -36,7 +36,7 @@ class CandidateRow {
     starts_again_ = true;
   }
 
-  /// A line for each candidate that failed or was passed over: "block_size=128 (error: no room)".
+  /// A line for each candidate that failed, "block_size=128 (error: no room)", or was passed over.
   [[nodiscard]] const std::vector<std::string>& failures() const noexcept { return failures_; }
 
  private:
