@@ -11,6 +11,9 @@
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/size_box.hpp"
 #include "heddle/profiles/present_kernels.hpp"
+#include "heddle/runtime/device/device_failure.hpp"
+#include "heddle/runtime/dispatch/candidate_row.hpp"
+#include "heddle/runtime/dispatch/spilling.hpp"
 #include "heddle/tuner/finals.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
@@ -34,6 +37,20 @@ std::vector<Finalist> compare(Evaluator& evaluator, const std::vector<Configurat
        .seed = options.seed},
       [](int) { return false; });
   return finalists;
+}
+
+/// Of a configuration's kernels, compiled for a problem. Nothing if that fails, or the device does not say.
+std::optional<std::int64_t> local_bytes(Evaluator& evaluator, const Configuration& configuration,
+                                        const Problem& problem) {
+  const auto compilation = evaluator.compile({configuration}, problem);
+  while (compilation->next()) {
+  }
+  try {
+    const auto resources = evaluator.prepare(configuration, problem, 1)->resources();
+    return resources ? std::optional(resources->local_bytes) : std::nullopt;
+  } catch (const DeviceFailure&) {  // whoever times it is told why
+    return std::nullopt;
+  }
 }
 
 /// A copy in memory of the family's profiles and measurements. The profiles are marked as made in the present
@@ -82,6 +99,19 @@ RegretMeter::RegretMeter(Evaluator& evaluator, const ProfileStore& store, TunerO
       dispatcher_(evaluator.device(), evaluator.family(), store.knowledge(std::string(evaluator.family().name()))),
       scratch_(copy_for_search(store, evaluator)) {}
 
+Candidate RegretMeter::choose(const Problem& problem) const {
+  CandidateRow row(dispatcher_, problem);
+  const auto why = [&] {
+    const Candidate& candidate = row.current();
+    return spilling(dispatcher_, candidate, problem,
+                    [&](const Problem& at) { return local_bytes(evaluator_, candidate.configuration, at); });
+  };
+  while (const auto spills = why()) (void)row.pass_over(*spills);
+  Candidate chosen = row.current();
+  for (const std::string& line : row.failures()) chosen.reason += fmt::format("; not {}", line);
+  return chosen;
+}
+
 std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Configuration& choice,
                                                 StopCondition& stop) {
   // A made-up profile: the tuner tries a problem's stored profile first, so the dispatcher's choice takes part in the
@@ -101,7 +131,7 @@ std::optional<TuningResult> RegretMeter::search(const Problem& problem, const Co
 
 Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
   const KernelFamily& family = evaluator_.family();
-  const Candidate& chosen = dispatcher_.choose(problem);
+  const Candidate chosen = choose(problem);
   Regret regret{.problem = problem, .chosen = chosen.configuration.text(), .reason = chosen.reason, .best = {}};
   const std::optional<TuningResult> result = search(problem, chosen.configuration, stop);
   const std::optional<Profile> winner = result ? result->profile : std::nullopt;

@@ -47,6 +47,8 @@ class RegretMeter {
   [[nodiscard]] Regret measure(const Problem& problem, StopCondition& stop);
 
  private:
+  /// What a program would run: the dispatcher's choice, or the next candidate where that one spills registers.
+  [[nodiscard]] Candidate choose(const Problem& problem) const;
   [[nodiscard]] std::optional<TuningResult> search(const Problem& problem, const Configuration& choice,
                                                    StopCondition& stop);
 

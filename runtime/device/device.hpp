@@ -96,7 +96,8 @@ class Execution {
   [[nodiscard]] virtual std::optional<KernelResources> resources() { return {}; }
 };
 
-/// Thread safety: compile() and load() may be called from any thread; everything else from one thread at a time.
+/// Thread safety: compile(), local_bytes() and load() may be called from any thread; everything else from one thread at
+/// a time.
 class Device {
  public:
   virtual ~Device() = default;
@@ -113,6 +114,9 @@ class Device {
 
   /// Compiles many configurations at once, batched and in parallel. A bad one does not sink the others.
   [[nodiscard]] virtual std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) = 0;
+  /// Bytes of local memory (registers that were spilled, and arrays) that a thread of the kernels takes at most.
+  /// Nothing where the device does not say. Throws DeviceFailure if they cannot be loaded.
+  [[nodiscard]] virtual std::optional<std::int64_t> local_bytes(const Binary&) const { return {}; }
   /// How often a compiler was called so far.
   [[nodiscard]] virtual std::int64_t compiler_calls() const = 0;
 

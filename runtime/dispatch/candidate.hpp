@@ -37,7 +37,8 @@ struct Candidate {
   /// Microseconds per sample that this device can be held to: measured here for this problem or one of nearly the same
   /// size, or expected by the model from a profile of this device.
   std::optional<double> promised = {};
-  std::string reason;  ///< one line for people
+  std::string reason;        ///< one line for people
+  bool passed_over = false;  ///< its turn comes after all others (CandidateRow::pass_over())
 };
 
 }  // namespace heddle

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "heddle/runtime/dispatch/notices.hpp"
+#include "heddle/runtime/dispatch/spilling.hpp"
 
 namespace heddle {
 
@@ -177,14 +178,17 @@ void CallableKernel::settle(Choice& choice, Lock& lock, const Stop& stop) {
 
 /// Makes the candidate run whose turn it is, or gives the turn to the next one.
 void CallableKernel::try_candidate(Choice& choice, Lock& lock, const Stop& stop) {
-  const std::size_t turn = choice.row.failed();
+  const std::size_t turn = choice.row.turn();
   const Candidate wanted = choice.row.current();
   std::unique_ptr<LoadedKernel> kernel;
   std::string why;
+  std::optional<std::string> spills;
   Status status = Status::launch;
   lock.unlock();  // others may look at the choice meanwhile
   try {
-    kernel = load(wanted, choice.problem(), compile(kernels_of(wanted, choice.problem()), stop));
+    const CompileOutcome outcome = compile(kernels_of(wanted, choice.problem()), stop);
+    kernel = load(wanted, choice.problem(), outcome);
+    spills = spilling(dispatcher_, wanted, choice.problem(), device_, *outcome.binary, stop);
   } catch (const DeviceFailure& failure) {
     status = failure.status();
     why = failure.what();
@@ -195,7 +199,8 @@ void CallableKernel::try_candidate(Choice& choice, Lock& lock, const Stop& stop)
     throw;
   }
   lock.lock();
-  if (choice.settled || choice.row.failed() != turn) return;  // another thread was faster
+  if (choice.settled || choice.row.turn() != turn) return;  // another thread was faster
+  if (spills) return notify(choice.row.pass_over(*spills));
   if (kernel) {
     choice.settled = true;
     return publish(choice, wanted, std::move(kernel));

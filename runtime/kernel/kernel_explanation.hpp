@@ -19,7 +19,7 @@ struct KernelExplanation {
   std::optional<Candidate> running;
   /// What is going to run: while it is being compiled, or, if nothing runs, with the first call.
   std::optional<Candidate> awaited;
-  /// What was to run and failed, a line each: "block_size=128 (error: no room)".
+  /// What was to run and failed, or was passed over, a line each: "block_size=128 (error: no room)".
   std::vector<std::string> failures;
 
   /// Several lines for people, no newline at the end.

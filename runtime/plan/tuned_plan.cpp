@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "heddle/runtime/dispatch/notices.hpp"
+#include "heddle/runtime/dispatch/spilling.hpp"
 
 namespace heddle {
 
@@ -67,6 +68,11 @@ void TunedPlan::compile(std::span<TunedPlan> plans, const Stop& stop) {
         if (!outcome.binary) plan->replace(DeviceFailure(Status::compilation, first_complaint(outcome.log)));
       }
     }
+    for (const auto& [kernels, waiting] : wanted) {
+      for (TunedPlan* const plan : waiting) {
+        if (plan->binary_) plan->pass_over_if_spilling(stop);
+      }
+    }
   }
 }
 
@@ -74,6 +80,14 @@ void TunedPlan::replace(const DeviceFailure& failure) {
   const auto line = row_.fail(failure.what());
   if (!line) throw DeviceFailure(failure);
   if (notice_) notice_(*line);
+  binary_ = nullptr;
+}
+
+void TunedPlan::pass_over_if_spilling(const Stop& stop) {
+  const auto why = spilling(*dispatcher_, candidate(), problem(), *device_, *binary_, stop);
+  if (!why) return;
+  const std::string line = row_.pass_over(*why);
+  if (notice_) notice_(line);
   binary_ = nullptr;
 }
 

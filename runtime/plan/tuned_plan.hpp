@@ -14,15 +14,15 @@
 
 namespace heddle {
 
-/// Which configuration runs depends on problem and profiles alone (and on which candidates fail), never on how long
-/// anything took. It is fixed before the first launch that counts. Calls from one thread at a time; the device must
-/// outlive the plan.
+/// Which configuration runs depends on problem and profiles alone (and on which candidates fail or spill registers),
+/// never on how long anything took. It is fixed before the first launch that counts. Calls from one thread at a time;
+/// the device must outlive the plan.
 class TunedPlan {
  public:
   /// Chooses for every problem and compiles all choices in one batch; the plans are in the order of the problems. Where
-  /// a choice does not compile, the problem's next candidate takes its place, with a notice; a stale choice is used
-  /// with a notice. Throws the last DeviceFailure if every candidate of a problem failed, and Interrupted as soon as
-  /// `stop` says so.
+  /// a choice does not compile, or spills registers that it did not where it was measured (spilling()), the problem's
+  /// next candidate takes its place, with a notice; a stale choice is used with a notice. Throws the last DeviceFailure
+  /// if every candidate of a problem failed, and Interrupted as soon as `stop` says so.
   [[nodiscard]] static std::vector<TunedPlan> choose(Device& device,
                                                      const std::shared_ptr<const Dispatcher>& dispatcher,
                                                      const std::vector<Problem>& problems, const Notice& notice = {},
@@ -57,6 +57,8 @@ class TunedPlan {
 
   /// Compiles what has no binary yet in one batch, with the next candidates where that fails.
   static void compile(std::span<TunedPlan> plans, const Stop& stop);
+  /// Puts the next candidate in place of one whose compiled kernels spill.
+  void pass_over_if_spilling(const Stop& stop);
   /// Puts the next candidate in place of one that failed; throws the failure if it was the last.
   void replace(const DeviceFailure& failure);
 

@@ -35,6 +35,11 @@ __global__ void add(int* values, int count, int added, float factor) {
   }
   values[i] += static_cast<int>(static_cast<float>(value) * factor);
 }
+__global__ void keep(int* values) {
+  volatile int kept[100];
+  for (int i = 0; i < 100; ++i) kept[i] = values[i];
+  values[0] = kept[values[1] % 100];
+}
 __global__ void write_nowhere(int* values) { *reinterpret_cast<volatile int*>(8) = values[0]; }
 )"}});
   return source;
@@ -299,6 +304,10 @@ TEST_CASE("cuda device: compiled code and identity") {
   const std::int64_t calls = device.compiler_calls();
   CHECK(compile_one(device, {&source(), {"add<false>"}}).cached);
   CHECK(device.compiler_calls() == calls);
+  CHECK(device.local_bytes(*compile_one(device, {&source(), {"add<false>"}}).binary) == 0);
+  const auto kept = device.local_bytes(*compile_one(device, {&source(), {"add<false>", "keep"}}).binary);
+  REQUIRE(kept);
+  CHECK(*kept >= 400);
   CHECK_THROWS_AS(CudaDevice(4096), Error);
 }
 

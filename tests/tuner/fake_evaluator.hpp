@@ -32,8 +32,9 @@ class FakeEvaluator final : public Evaluator {
   /// Microseconds per sample while another program takes a unit; empty: programs do not share the units.
   std::function<double(const Configuration&)> busy_core_cost;
   int busy_core_measurements = 0;            ///< number of calls of busy_core_time()
-  std::optional<KernelResources> resources;  ///< of every configuration
-  std::optional<double> energy;              ///< joules per sample, unless `energy_of` says it
+  std::optional<KernelResources> resources;  ///< of every configuration, unless `resources_of` says it
+  std::function<KernelResources(const Configuration&, const Problem&)> resources_of;
+  std::optional<double> energy;  ///< joules per sample, unless `energy_of` says it
   std::function<double(const Configuration&)> energy_of;
   int energy_measurements = 0;
   double noise = 0.02;     ///< relative
@@ -99,7 +100,8 @@ class FakeEvaluator final : public Evaluator {
     if (dead) throw DeviceFailure(Status::illegal_access, "dead");
     if (status == Status::launch) throw DeviceFailure(status, "cannot launch");
     return std::make_unique<FakeRunner>(*this, configuration, cost(configuration, problem), status,
-                                        run_seconds + more_run_seconds(problem));
+                                        run_seconds + more_run_seconds(problem),
+                                        resources_of ? resources_of(configuration, problem) : resources);
   }
   void check_device() override {
     if (dead && dies_for_good) throw Error(ErrorKind::device, "fake does not answer any more");
@@ -150,8 +152,14 @@ class FakeEvaluator final : public Evaluator {
 
   class FakeRunner final : public Runner {
    public:
-    FakeRunner(FakeEvaluator& owner, Configuration configuration, double cost, Status status, double seconds)
-        : owner_(owner), configuration_(std::move(configuration)), cost_(cost), status_(status), seconds_(seconds) {}
+    FakeRunner(FakeEvaluator& owner, Configuration configuration, double cost, Status status, double seconds,
+               const std::optional<KernelResources>& resources)
+        : owner_(owner),
+          configuration_(std::move(configuration)),
+          cost_(cost),
+          status_(status),
+          seconds_(seconds),
+          resources_(resources) {}
     using Runner::time;
     double time(const Stop& stop) override {
       owner_.waits();
@@ -174,7 +182,7 @@ class FakeEvaluator final : public Evaluator {
       std::uniform_real_distribution<double> uniform(0.0, 1.0);
       return owner_.busy_core_cost(configuration_) * (1.0 + 5.0 * owner_.noise * uniform(owner_.random_));
     }
-    std::optional<KernelResources> resources() override { return owner_.resources; }
+    std::optional<KernelResources> resources() override { return resources_; }
     std::optional<double> energy() override {
       ++owner_.energy_measurements;
       return owner_.energy_of ? owner_.energy_of(configuration_) : owner_.energy;
@@ -189,6 +197,7 @@ class FakeEvaluator final : public Evaluator {
     double cost_;
     Status status_;
     double seconds_;
+    std::optional<KernelResources> resources_;
   };
 
   const KernelFamily& family_;

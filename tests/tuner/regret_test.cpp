@@ -92,6 +92,32 @@ TEST_CASE("what the choice loses against the best that a search finds") {
   CHECK_THROWS_AS((void)regret_of("kind=good width=6 depth=4", Status::launch), Error);
 }
 
+TEST_CASE("a choice that spills registers which it did not where it was measured is passed over") {
+  const fake::Family family;
+  const std::string nearer = "kind=good width=6 depth=4", farther = "kind=good width=7 depth=4";
+  const auto regret = [&](std::int64_t here, std::int64_t there, std::int64_t size) {
+    fake::FakeEvaluator evaluator(family);
+    evaluator.resources_of = [&](const Configuration& c, const Problem& p) {
+      return KernelResources{.local_bytes = c.text() != nearer ? 0 : p == fake::problem(size) ? here : there};
+    };
+    const TemporaryStore temporary;
+    temporary.store.keep(tuned(64, nearer));
+    temporary.store.keep(tuned(256, farther));
+    StopCondition stop;
+    return RegretMeter(evaluator, temporary.store, {.strategy = "exhaustive"}).measure(fake::problem(size), stop);
+  };
+  const Regret spilled = regret(400, 8, 60);
+  CHECK(spilled.chosen == farther);
+  CHECK(spilled.reason.find("; not " + nearer +
+                            " (passed over: a thread takes 400 bytes of local memory, 8 for size=64)") !=
+        std::string::npos);
+  CHECK(spilled.loss == doctest::Approx(0.75).epsilon(0.1));  // of the one that would run: 3.5 us where 2 are possible
+  CHECK(regret(400, 272, 60).chosen == nearer);
+  CHECK(regret(401, 272, 60).chosen == farther);
+  CHECK(regret(128, 0, 60).chosen == nearer);
+  CHECK(regret(400, 0, 64).chosen == nearer);
+}
+
 TEST_CASE("the search knows what the database knows, and leaves it as it is") {
   const fake::Family family;
   const std::string poor = "kind=good width=3 depth=9", best = "kind=good width=10 depth=4";

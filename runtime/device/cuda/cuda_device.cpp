@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
@@ -163,6 +165,23 @@ std::string CudaDevice::remark() const { return implementation_->compiler.cache(
 
 std::unique_ptr<CompileBatch> CudaDevice::compile(std::vector<CompileRequest> requests) {
   return implementation_->compiler.compile(requests);
+}
+
+std::optional<std::int64_t> CudaDevice::local_bytes(const Binary& binary) const {
+  const auto* const cuda = dynamic_cast<const CudaBinary*>(&binary);
+  if (cuda == nullptr) throw std::invalid_argument("the binary was not compiled by a CUDA device");
+  const auto& context = implementation_->context;
+  const CudaContext::Scope scope(*context);
+  int most = 0;
+  for (const CompiledKernel& kernel : cuda->kernels()) {
+    const auto module = implementation_->modules.load(context, *kernel.blob);
+    int bytes = 0;
+    context->check(context->driver().cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+                                                        module->function(kernel.symbol)),
+                   "cannot ask for the local memory of a kernel");
+    most = std::max(most, bytes);
+  }
+  return most;
 }
 
 std::int64_t CudaDevice::compiler_calls() const { return implementation_->compiler.calls(); }

@@ -34,6 +34,7 @@ class CudaDevice : public Device, public CallerMemory {
   [[nodiscard]] const Provenance& provenance() const override;
   [[nodiscard]] std::string remark() const override;
   [[nodiscard]] std::unique_ptr<CompileBatch> compile(std::vector<CompileRequest> requests) override;
+  [[nodiscard]] std::optional<std::int64_t> local_bytes(const Binary& binary) const override;
   [[nodiscard]] std::int64_t compiler_calls() const override;
   [[nodiscard]] std::optional<double> joules() override;
   [[nodiscard]] std::shared_ptr<Memory> allocate(std::int64_t bytes) override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,6 +68,10 @@ class FakeDevice final : public Device {
     for (const CompileRequest& request : requests) batches.back().push_back(request.kernels);
     return std::make_unique<Batch>(*this, std::move(requests));
   }
+  std::optional<std::int64_t> local_bytes(const Binary& binary) const override {
+    const auto spilled = spills.find(dynamic_cast<const FakeBinary&>(binary).kernels);
+    return spilled == spills.end() ? 0 : spilled->second;
+  }
   std::int64_t compiler_calls() const override { return static_cast<std::int64_t>(batches.size()); }
   std::shared_ptr<Memory> allocate(std::int64_t bytes) override { return std::make_shared<HostMemory>(bytes); }
   std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary, Bindings bindings) override {
@@ -76,6 +81,7 @@ class FakeDevice final : public Device {
   }
 
   std::set<Kernels> refuses_to_compile, refuses_to_load;
+  std::map<Kernels, std::int64_t> spills;  ///< bytes of local memory; 0 of all others
   std::vector<std::vector<Kernels>> batches;
 
  private:

@@ -81,6 +81,19 @@ class Gate final : public Device {
     return std::make_unique<Held>(*this, std::move(requests));
   }
 
+  std::optional<std::int64_t> local_bytes(const Binary&) const override {
+    const std::lock_guard lock(mutex_);
+    if (spilled_.empty()) return 0;
+    const std::int64_t next = spilled_.front();
+    spilled_.erase(spilled_.begin());
+    return next;
+  }
+
+  /// What kernels are said to spill, in the order of the questions; nothing after that.
+  void spill(std::vector<std::int64_t> bytes) {
+    const std::lock_guard lock(mutex_);
+    spilled_ = std::move(bytes);
+  }
   /// From here on compilations of this kernel wait until open().
   void hold(const std::string& kernel) {
     const std::lock_guard lock(mutex_);
@@ -145,6 +158,7 @@ class Gate final : public Device {
   std::condition_variable opened_;
   std::string held_;
   std::vector<std::string> loaded_;
+  mutable std::vector<std::int64_t> spilled_;
 };
 
 void wait_until(const std::function<bool()>& condition) {
@@ -317,6 +331,34 @@ TEST_CASE("a choice that does not compile, load or launch is replaced, with a no
       CHECK(lines[0].find(std::string(family->name()) + " at n=100: parts=1 items=4 failed (") == 0);
       CHECK(lines[0].find("using parts=1 items=2 instead") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("a choice of other sizes that spills registers here alone is passed over, with a notice") {
+  for (const bool wait : {true, false}) {
+    CAPTURE(wait);
+    Gate device;
+    device.spill({400, 8});  // here, where it was measured
+    const auto family = add_family();
+    Notices notices;
+    const Add add(device, *family,
+                  {test::profile_of(*family, device.identity(), size(200), "parts=1 items=4"),
+                   test::profile_of(*family, device.identity(), size(400), "parts=1 items=2")},
+                  {.wait = wait, .notice = notices.receiver()});
+    CHECK(adds(add, 100));
+    wait_until([&] {
+      CHECK(adds(add, 100));
+      return add.explain({100}).running->configuration.text() == "parts=1 items=2";
+    });
+    const std::string line =
+        "parts=1 items=4 passed over (a thread takes 400 bytes of local memory, 8 for n=200); using parts=1 items=2 "
+        "instead";
+    CHECK(notices.all() == std::vector{std::string(family->name()) + " at n=100: " + line});
+    CHECK(adds(add, 200));  // measured here: nobody asks
+    wait_until([&] {
+      CHECK(adds(add, 200));
+      return add.explain({200}).running->configuration.text() == "parts=1 items=4";
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 #include "heddle/runtime/plan/tuned_ladder.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
@@ -133,6 +134,78 @@ TEST_CASE("where a candidate does not compile or load, the next one runs, with a
   CHECK(notices.back().find("does not load") != std::string::npos);
 }
 
+TEST_CASE("a choice of other sizes that spills registers here alone is passed over, what was measured here is not") {
+  test::FakeDevice device(kDevice);
+  const Problem here = sonfin::problem(96, 16, 10), near = sonfin::problem(80, 16, 10),
+                far = sonfin::problem(96, 32, 10);
+  const auto kernels = [&](const Configuration& configuration, const Problem& problem) {
+    return family().kernels(configuration, problem, kDevice);
+  };
+  const auto cluster = [](int vector) {
+    return family().space(kDevice).parse(fmt::format(
+        "scheme=cluster coarsen_count=1 block_size=128 threads_per_rule=4 vector={} storage=registers", vector));
+  };
+  const std::vector c{cluster(1), cluster(2)};
+  REQUIRE(kernels(c[0], here) == kernels(c[0], near));
+  REQUIRE(kernels(c[0], here) != kernels(c[0], far));
+  const Configuration untuned = family().default_configuration(kDevice, here);
+  const auto fast = [](const Problem& problem, const Configuration& configuration) {
+    Profile measured = profile(problem, configuration, "now");
+    measured.time = 1e-3;  // so that it is expected to be faster here than the default
+    return measured;
+  };
+  std::vector<std::string> notices;
+  const auto plan = [&](const std::vector<Profile>& profiles) {
+    notices.clear();
+    return TunedPlan::choose(device, dispatcher(profiles), here,
+                             [&](const std::string& line) { notices.push_back(line); });
+  };
+  const std::vector borrowed{fast(far, c[0])};
+  const auto candidates = dispatcher(borrowed)->candidates(here);
+  REQUIRE(candidates.size() > 1);
+  const Configuration next = candidates[1].configuration;
+
+  device.spills[kernels(c[0], here)] = 128;
+  CHECK(plan(borrowed).configuration() == c[0]);
+  CHECK(notices.empty());
+
+  device.spills[kernels(c[0], here)] = 129;
+  TunedPlan spilled = plan(borrowed);
+  CHECK(spilled.configuration() == next);
+  CHECK(notices == std::vector{"sonfin-train at " + here.text() + ": " + c[0].text() +
+                               " passed over (a thread takes 129 bytes of local memory, 0 for " + far.text() +
+                               "); using " + next.text() + " instead"});
+  CHECK(plan({fast(far, c[0]), fast(far.with("rules", 95), c[1])}).configuration() == c[1]);
+
+  SUBCASE("it takes as much where it was measured") {
+    device.spills[kernels(c[0], far)] = 1;
+    CHECK(plan(borrowed).configuration() == c[0]);
+    CHECK(plan({fast(near, c[0])}).configuration() == c[0]);
+    CHECK(notices.empty());
+  }
+  SUBCASE("nobody knows what it takes where it was measured") {
+    device.refuses_to_compile.insert(kernels(c[0], far));
+    CHECK(plan(borrowed).configuration() == next);
+  }
+  SUBCASE("it was measured here") {
+    CHECK(plan({profile(here, c[0], "now")}).configuration() == c[0]);
+    CHECK(notices.empty());
+  }
+  SUBCASE("where all spill, the default runs, which is never passed over") {
+    for (const Candidate& each : candidates) device.spills[kernels(each.configuration, here)] = 4000;
+    CHECK(plan(borrowed).configuration() == untuned);
+    CHECK(notices.size() == candidates.size() - 1);
+    CHECK(plan({fast(far, untuned)}).configuration() == untuned);
+    CHECK(notices.empty());
+  }
+  SUBCASE("where all others fail, it runs after all") {
+    for (std::size_t i = 1; i < candidates.size(); ++i)
+      device.refuses_to_load.insert(kernels(candidates[i].configuration, here));
+    static_cast<void>(spilled.prepare({.samples = 4, .bind = {}, .probe = {}}));
+    CHECK(spilled.configuration() == c[0]);
+  }
+}
+
 TEST_CASE("a failing probe counts like a failing launch, and the last failure is passed on") {
   test::FakeDevice device(kDevice);
   const auto rungs = problems(32);
@@ -193,6 +266,26 @@ TEST_CASE("a row of candidates: each has its turn until all have failed, and the
   CHECK(row.failures().size() == 3);
   CHECK(row.fail("again"));
   CHECK(row.failures() == std::vector{c[0].text() + " (again)"});
+}
+
+TEST_CASE("a row of candidates: one that is passed over has its turn after all others") {
+  const auto rungs = problems(32);
+  const auto c = configurations(rungs, 1);
+  const auto choices = dispatcher({profile(rungs[0], c[0], "now")});
+  CandidateRow row(*choices, rungs[0]);
+  const Configuration untuned = family().default_configuration(kDevice, rungs[0]);
+  const auto first = row.turn();
+  CHECK(row.pass_over("it spills") == "sonfin-train at " + rungs[0].text() + ": " + c[0].text() +
+                                          " passed over (it spills); using " + untuned.text() + " instead");
+  CHECK(row.turn() != first);
+  CHECK(row.current().configuration == untuned);
+  CHECK_FALSE(row.current().passed_over);
+  CHECK(row.fail("no room"));
+  CHECK(row.current().configuration == c[0]);
+  CHECK(row.current().passed_over);
+  CHECK(row.failures() == std::vector{c[0].text() + " (passed over: it spills)", untuned.text() + " (no room)"});
+  CHECK_FALSE(row.fail("no room either"));
+  CHECK(row.exhausted());
 }
 
 TEST_CASE("stale profiles are used with one notice") {
