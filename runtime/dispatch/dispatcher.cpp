@@ -190,6 +190,7 @@ const char* Dispatcher::why_no_profile() const {
 std::optional<Candidate> Dispatcher::preferred_default(const Ranked& r, const Problem& problem,
                                                        std::optional<double> of_default) const {
   if (!of_default || r.tier == Tier::exact || !models_[r.entry->model].estimate) return std::nullopt;
+  if (!r.entry->profile->key.goal.is_usual()) return std::nullopt;  // a model of times says nothing of energy
   const double expected = *of_default * std::exp(kLoss);
   if (!(expected < std::exp(r.expected))) return std::nullopt;
   Candidate untuned = fallback(problem);

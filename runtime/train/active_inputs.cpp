@@ -38,8 +38,16 @@ std::vector<float> marked(std::span<const float> lines, std::span<const char> ma
 
 ActiveInputs::ActiveInputs(const mlp::Layers& layers) : inputs_(layers.inputs()), layers_(layers) {}
 
-ActiveInputs::ActiveInputs(const mlp::Layers& layers, std::span<const float> rows) : ActiveInputs(layers) {
+ActiveInputs::ActiveInputs(const mlp::Layers& layers, std::span<const float> rows,
+                           const std::function<bool(std::size_t)>& rests)
+    : ActiveInputs(layers) {
   std::vector<std::size_t> zeros = zero_inputs(rows, at(inputs_));
+  std::erase_if(zeros, [&](std::size_t input) {
+    for (std::int64_t neuron = 0; neuron < layers.sizes[1]; ++neuron) {
+      if (!rests(at(neuron * inputs_) + input)) return true;
+    }
+    return false;
+  });
   const std::int64_t most = std::min(static_cast<std::int64_t>(zeros.size()), inputs_ - 1);
   zeros.resize(at(most / kGroup * kGroup));
   if (zeros.empty()) return;

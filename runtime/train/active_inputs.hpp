@@ -5,7 +5,9 @@
 // same with fewer products. Its weights rest, and so do their steps, velocities and moments.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,8 +23,11 @@ class ActiveInputs {
 
   /// All of them.
   explicit ActiveInputs(const mlp::Layers& layers);
-  /// `rows`: N x inputs, all that are learnt.
-  ActiveInputs(const mlp::Layers& layers, std::span<const float> rows);
+  /// `rows`: N x inputs, all that are learnt. `rests`: whether a parameter stays as it is where its gradients are 0; an
+  /// input is left out only if all its weights do.
+  ActiveInputs(
+      const mlp::Layers& layers, std::span<const float> rows,
+      const std::function<bool(std::size_t)>& rests = [](std::size_t) { return true; });
 
   [[nodiscard]] bool all() const { return rests_.empty(); }
   /// The network that learns.

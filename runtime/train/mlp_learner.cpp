@@ -19,14 +19,42 @@ std::int64_t bytes_of_buffer(const Execution& execution, std::string_view name) 
   return plan.buffers[static_cast<std::size_t>(plan.buffer(name))].bytes;
 }
 
+int arrays_of(const mlp::Control& control) {
+  return mlp::state_arrays(static_cast<mlp::Rule>(control.rule), control.robust != 0);
+}
+
+/// Whether a parameter stays as it is where its gradients are 0: no moment of an earlier session moves it on, and
+/// robust training has no other best weight to go back to.
+bool rests(const MlpModel::Learning& resumed, const mlp::Control& control, std::size_t parameter) {
+  const std::size_t parameters = resumed.parameters.size();
+  const int arrays = arrays_of(control);
+  if (resumed.state.size() != parameters * at(arrays)) return true;  // another rule's, which this one does not take
+  const auto state = [&](int array) { return resumed.state[at(array) * parameters + parameter]; };
+  switch (control.rule) {
+    case mlp::kAdaptive:
+      return state(2) == 0.0F && (arrays <= mlp::kBestArray || resumed.progress.best == mlp::kNoError ||
+                                  state(mlp::kBestArray) == resumed.parameters[parameter]);
+    case mlp::kAdam:
+      return state(0) == 0.0F && state(1) == 0.0F;
+    default:
+      return true;
+  }
+}
+
+ActiveInputs active_inputs(const mlp::Layers& layers, const LearningRows& rows, const mlp::Control& control,
+                           const MlpModel::Learning* resumed) {
+  if (control.decay != 0.0F) return ActiveInputs(layers);  // it takes a part of every weight
+  if (resumed == nullptr) return {layers, rows.rows};
+  return {layers, rows.rows, [&](std::size_t parameter) { return rests(*resumed, control, parameter); }};
+}
+
 }  // namespace
 
 MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows, const mlp::Layers& layers,
-                       const mlp::Control& control, std::uint64_t seed, std::int64_t samples, const Notice& notice,
-                       const Stop& stop)
+                       const mlp::Control& control, const MlpModel::Learning* resumed, std::uint64_t seed,
+                       std::int64_t samples, const Notice& notice, const Stop& stop)
     : device_(device),
-      // Decay takes a part of every weight, whatever its input.
-      inputs_(control.decay == 0.0F ? ActiveInputs(layers, rows.rows) : ActiveInputs(layers)),
+      inputs_(active_inputs(layers, rows, control, resumed)),
       control_(control),
       seed_(seed),
       plan_(TunedPlan::choose(
@@ -52,9 +80,7 @@ MlpLearner::MlpLearner(Device& device, const Knowledge& known, const LearningRow
   plan_.prepare({.samples = samples, .bind = {}, .probe = probe});
 }
 
-int MlpLearner::state_arrays() const {
-  return mlp::state_arrays(static_cast<mlp::Rule>(control_.rule), control_.robust != 0);
-}
+int MlpLearner::state_arrays() const { return arrays_of(control_); }
 
 void MlpLearner::begin(const MlpModel::Learning& from) {
   progress_ = from.progress;
@@ -63,7 +89,7 @@ void MlpLearner::begin(const MlpModel::Learning& from) {
   const auto state = std::span(from.state).first(numbers * at(state_arrays()));
   resting_parameters_ = inputs_.resting(from.parameters);
   resting_state_ = inputs_.resting(state);
-  // A weight that rests is the best one there has been since.
+  // A weight that rests is the best one there has been, also before there is a best.
   if (state_arrays() > mlp::kBestArray) {
     std::ranges::copy(resting_parameters_, resting_state_.end() - std::ssize(resting_parameters_));
   }

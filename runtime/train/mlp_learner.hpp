@@ -17,10 +17,11 @@ namespace heddle {
 class MlpLearner {
  public:
   /// `samples`: rows that one run shall handle. Rows are those of `control`, and in its batches; their order is that of
-  /// `seed`, where it changes. Throws DeviceFailure, and Interrupted as soon as `stop` says so.
+  /// `seed`, where it changes. `resumed`: what an earlier session left, that begin() gets; null if there was none.
+  /// Throws DeviceFailure, and Interrupted as soon as `stop` says so.
   MlpLearner(Device& device, const Knowledge& known, const LearningRows& rows, const mlp::Layers& layers,
-             const mlp::Control& control, std::uint64_t seed, std::int64_t samples, const Notice& notice,
-             const Stop& stop);
+             const mlp::Control& control, const MlpModel::Learning* resumed, std::uint64_t seed, std::int64_t samples,
+             const Notice& notice, const Stop& stop);
 
   /// Goes on from here.
   void begin(const MlpModel::Learning& from);

@@ -107,8 +107,9 @@ class MlpSession final : public TrainingSession {
       : TrainingSession(device, job, observer, mlp_beginning(job)),
         known_(known),
         rows_(learning_rows(model_, learn())),
-        learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs), seed_,
-                 interval() * rows_.count(), observer.notice, observer.stop) {
+        learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs),
+                 own().last ? &*own().last : nullptr, seed_, interval() * rows_.count(), observer.notice,
+                 observer.stop) {
     check_targets(rows_, options_, learn().source);
     if (scoring()) {
       predictor_ = std::make_unique<MlpPredictor>(device, known, own(), observer.notice, observer.stop);

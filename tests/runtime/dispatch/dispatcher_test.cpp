@@ -149,7 +149,7 @@ TEST_CASE("the default comes before what won elsewhere, where the model expects 
   REQUIRE(!space.violated(winner, here));
   // Times to which the weights of a card come where grids take `factor` times as long.
   const auto on_card = [&](double factor, const std::string& architecture, const Configuration& won,
-                           const Problem& sizes) {
+                           const Problem& sizes, const Goal& goal = {}) {
     FittedModel fitted = choose_model(family, kHere, {})->fitted();
     fitted.device = kHere;
     fitted.device.architecture = architecture;
@@ -161,6 +161,7 @@ TEST_CASE("the default comes before what won elsewhere, where the model expects 
     DeviceIdentity device = kHere;
     device.architecture = architecture;
     Profile profile_there = profile(sizes, won, device);
+    profile_there.key.goal = goal;
     const auto estimate = CostModel(family, kHere, fitted, CostModel::Source::device).estimate(won);
     if (estimate) profile_there.time = estimate(sizes);
     return Dispatcher(device, family, {{profile_there}, {fitted}});
@@ -179,6 +180,9 @@ TEST_CASE("the default comes before what won elsewhere, where the model expects 
   CHECK(candidates[1].configuration == winner);
   CHECK(*candidates[0].expected < *candidates[1].expected);
   CHECK(std::ranges::count(candidates, standard, &Candidate::configuration) == 1);
+
+  // Of what won for another goal, the model of times says nothing.
+  CHECK(on_card(3.0, "9.0", winner, there, Goal::of("energy")).choose(here).configuration == winner);
 
   // Where grids are fast, what won stays first; so does what was measured for this very problem, and what has no model.
   CHECK(on_card(0.3, "9.0", winner, there).choose(here).configuration == winner);

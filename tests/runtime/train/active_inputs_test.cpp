@@ -227,10 +227,12 @@ TEST_CASE("a session with other rows learns the inputs that its rows have") {
     CHECK(learns(second, kDim));
     const ActiveInputs inputs(mlp_of(first).layers, before.inputs);
     CHECK(inputs.resting(mlp_of(second.model).parameters) != inputs.resting(mlp_of(first).parameters));
-    // And back: what has moved rests where it is.
+    // And back: moments move their weights on, and robust training may go back to others; without them, they rest.
+    const bool moves_on = options[0].second == "adaptive" || options[0].second == "adam";
     const TrainingResult third = train_mlp(before, {{"epochs", "13"}}, {.resume = &second.model});
-    CHECK(learns(third, kDim - 32));
-    CHECK(inputs.resting(mlp_of(third.model).parameters) == inputs.resting(mlp_of(second.model).parameters));
+    CHECK(learns(third, moves_on ? kDim : kDim - 32));
+    const bool same = inputs.resting(mlp_of(third.model).parameters) == inputs.resting(mlp_of(second.model).parameters);
+    CHECK(same == !moves_on);
   }
 }
 
