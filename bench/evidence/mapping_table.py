@@ -9,7 +9,7 @@ import json
 import math
 import pathlib
 
-ORDER = ["floor", "chosen", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured",
+ORDER = ["floor", "chosen", "untuned", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured",
          "gpu-fnn captured", "independent fused captured", "atm", "gpu-fnn", "independent gpu-fnn", "independent fused",
          "pytorch captured", "pytorch compiled", "pytorch eager"]
 
@@ -18,7 +18,8 @@ CAPTURED = ["launched captured", "atm captured", "gpu-fnn captured"]
 MEANINGS = {
     "floor": "the bytes, the operations and one round of exchange, at the rates measured on the card",
     "chosen": "what heddle chooses after tuning",
-    "default": "what it chooses without any measurement at these sizes",
+    "untuned": "what it chooses before anything was measured on the card, by the weights that it brings along",
+    "default": "what it falls back to where no weights of any card speak",
     "fixed": "the one configuration that is best on average over all cells, found by search among all that every cell allows",
     "fixed per outputs": "likewise, one for each number of outputs",
     "best captured": "the fastest of the next three",
@@ -34,6 +35,16 @@ MEANINGS = {
     "pytorch compiled": "PyTorch without the rule decision, torch.compile of one sample's step",
     "pytorch eager": "PyTorch without the rule decision, operation by operation",
 }
+
+# What files from before there were `templates` in them have under the same names.
+OLDER_MEANINGS = {
+    "fixed": "one configuration for all cells, the best on average of 48 that were drawn",
+    "gpu-fnn": "Juang and Chen, with a combine size of 1024: three launches per sample",
+}
+
+# Ours and what somebody else wrote for the same job, without the rule decision; ours may take so many times as long.
+COUNTERPARTS = [("gpu-fnn", "independent gpu-fnn"), ("best captured", "independent fused captured")]
+MOST_OVER_COUNTERPART = 1.05
 
 # Microseconds per sample, by rules, dim, outputs, on an H200.
 TIMES = {(128, 16, 1): 0.7, (640, 16, 1): 1.2, (256, 128, 1): 1.2, (512, 256, 1): 1.8, (1024, 1024, 1): 2.6,
@@ -59,6 +70,11 @@ def digits(time):
 
 def name(sizes):
     return " x ".join(map(str, sizes))
+
+
+def meaning(document, role):
+    """A column in one line."""
+    return (OLDER_MEANINGS if "templates" not in document else {}).get(role, MEANINGS[role])
 
 
 def stands_in(document):
@@ -140,6 +156,18 @@ def summary(found, roles):
         worst = min(values, key=values.get)
         yield (f"- {role} / chosen: geometric mean {geometric_mean(list(values.values())):.2f} over {len(values)} "
                f"cells, lowest {values[worst]:.2f} at {name(worst)}")
+
+
+def counterparts(found):
+    """How ours compare with what somebody else wrote for the same job: what is slower has to be explained."""
+    for ours, theirs in COUNTERPARTS:
+        beside = {sizes: roles[ours][0] / roles[theirs][0] for sizes, roles in found.items() if ours in roles and theirs in roles}
+        if beside:
+            slower = [sizes for sizes in beside if beside[sizes] > MOST_OVER_COUNTERPART]
+            worst = max(beside, key=beside.get)
+            yield (f"- {ours} / {theirs}: geometric mean {geometric_mean(list(beside.values())):.2f} over {len(beside)} cells, "
+                   f"highest {beside[worst]:.2f} at {name(worst)}; more than {MOST_OVER_COUNTERPART:g} in {len(slower)}"
+                   + (": " + ", ".join(map(name, slower)) if slower else ""))
 
 
 def scheme(configuration):
@@ -224,8 +252,7 @@ def main():
                   "all cells allow.\n")
     for outputs, fixed in document.get("fixed_per_outputs", {}).items():
         print(f"Fixed for L = {outputs}: `{fixed['configuration']}`, of {fixed['candidates']} candidates.\n")
-    if "templates" in document:  # what older files have under these names was less: 48 configurations drawn, one combine size
-        print("\n".join(f"- {role}: {MEANINGS[role]}" for role in roles if role in MEANINGS) + "\n")
+    print("\n".join(f"- {role}: {meaning(document, role)}" for role in roles if role in MEANINGS) + "\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:
@@ -242,6 +269,9 @@ def main():
         print("\n".join(summary(part, roles)) + "\n")
         if document["family"] == "sonfin-train" and len(part) > 2:
             print("The scheme chosen:\n\n" + "\n".join(schemes(part)) + "\n")
+    beside = list(counterparts(found))
+    if beside:
+        print("### Beside another implementation of the same, without the rule decision\n\n" + "\n".join(beside) + "\n")
     print("### All cells\n")
     print("\n".join(summary(found, roles)))
     for cell in document["cells"]:

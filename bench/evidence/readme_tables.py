@@ -3,7 +3,7 @@
 
     bench/evidence/readme_tables.py [--check] [--program build/release/bench/template_digests]
 
-Changes README.md in place. With --check it only says what is wrong with it, exit code 1: a table that is not what the
+Changes README.md in place. Of a table that was measured on several cards the one that was measured last is shown. With --check it only says what is wrong with it, exit code 1: a table that is not what the
 results say; a table from kernels other than those of the code, unless the words "Measured with older kernels" stand between it
 and the next heading or table; these words beside a table of today's kernels. The program prints the digests of the code.
 """
@@ -24,104 +24,134 @@ RESULTS = ROOT / "bench" / "results"
 CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1), (1024, 1024, 1), (32, 16, 10),
          (640, 16, 10), (256, 256, 10), (1024, 16, 10), (1024, 512, 10), (1024, 1024, 10), (642, 16, 26), (500, 617, 26)]
 COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM",
-           "best captured": "launched, best captured", "fixed": "one fixed mapping",
-           "default": "heddle, untuned", "chosen": "heddle, tuned", "floor": "floor of the card"}
-MEANINGS = {
-    "pytorch captured": "PyTorch: the same step without the rule decision, captured as a CUDA graph.",
-    "atm": "ATM: architecture-aware thread mapping, the best of its own space (three launches per sample; coarsening, its "
-           "count, block size and threads per rule searched in the same run).",
-    "best captured": "Best captured: the fastest of GPU-FNN, ATM and what heddle launches for every sample, each captured in "
-                     "a graph.",
-    "floor": "Floor: the bytes, the operations and one round of exchange between the blocks that have to share a sample, "
-             "at the rates measured on the card.",
+           "best captured": "launched, best captured", "fixed": "one fixed mapping", "untuned": "heddle, untuned",
+           "default": "heddle, default", "chosen": "heddle, tuned", "floor": "floor of the card"}
+# What the first sentence compares with: the strongest that was measured.
+CLAIMS = {"best captured": "the fastest graph of launched kernels (GPU-FNN, ATM or heddle's own, searched for every size)",
+          "atm": "ATM, the best published mapping, most of whose time goes into its three launches,"}
+WAYS = {"cpu": "CPU", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "heddle": "heddle"}
+WAY_MEANINGS = {
+    "cpu": "heddle on {cores} cores of the same machine",
+    "gpu-fnn": "as published, the host decides about every rule; it reads nothing back once the most rules are there",
+    "atm": "architecture-aware thread mapping, its space searched for every number of rules that the network passes through",
+    "heddle": "tuned for the same numbers of rules",
 }
 
 
-def load(name: str):
-    return json.loads((RESULTS / name).read_text())
+def newest(name: str) -> pathlib.Path:
+    """The file of that name that was measured last, on whichever card."""
+    files = [(json.loads(file.read_text())["date"], file) for file in RESULTS.glob(f"nvidia-*/{name}")]
+    if not files:
+        raise FileNotFoundError(f"{RESULTS} has no nvidia-*/{name}")
+    return max(files)[1]
+
+
+def mappings():
+    """Document and times by cell of the newest table of mappings, and its folder."""
+    file = newest("mapping_table.json")
+    document, found = mapping_table.load(file, file.parent / "pytorch_step.json", file.parent / "independent.txt")
+    return document, found, file.parent
+
+
+def card(document: dict) -> str:
+    return f"one {document['name']}"
+
+
+def claim() -> str:
+    document, found, _ = mappings()
+    single = {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
+    role = next(role for role in CLAIMS if any(role in cell for cell in single.values()))
+    ratios = list(mapping_table.ratios(single, role).values())
+    return (f"On {card(document)}, {CLAIMS[role]} takes {mapping_table.geometric_mean(ratios):.1f} times as long for a sample as "
+            f"heddle: geometric mean of {len(ratios)} sizes with one output, {min(ratios):.1f} times at least.")
 
 
 def gpu() -> str:
-    folder = RESULTS / "nvidia-h200"
-    _, found = mapping_table.load(folder / "mapping_table.json", folder / "pytorch_step.json")
+    document, found, folder = mappings()
     roles = [role for role in COLUMNS if any(role in cell for cell in found.values())]
-    meanings = [MEANINGS[role] for role in roles if role in MEANINGS]
-    lines = ["| rules x dim x outputs | " + " | ".join(COLUMNS[role] for role in roles) + " | GPU-FNN / tuned |",
-             "|---|" + "--:|" * (len(roles) + 1)]
+    if "untuned" in roles:
+        roles.remove("default")  # which nobody gets where weights of any card speak
+    lines = [f"Microseconds per sample of online training on {card(document)}, rule decision included:", "",
+             "| rules x dim x outputs | " + " | ".join(COLUMNS[role] for role in roles) + " |",
+             "|---|" + "--:|" * len(roles)]
     for sizes in CELLS:
         if sizes in found:
-            cell = found[sizes]
-            figures = " | ".join(mapping_table.digits(cell[role][0]) if role in cell else "–" for role in roles)
-            lines.append(f"| {mapping_table.name(sizes)} | {figures} | {cell['gpu-fnn'][0] / cell['chosen'][0]:.1f} |")
-    lines += ["", " ".join(meanings)] if meanings else []
+            figures = " | ".join(mapping_table.digits(found[sizes][role][0]) if role in found[sizes] else "–" for role in roles)
+            lines.append(f"| {mapping_table.name(sizes)} | {figures} |")
+    lines += [""] + [f"- {COLUMNS[role]}: {mapping_table.meaning(document, role)}" for role in roles]
     for outputs in sorted({sizes[2] for sizes in found}):
         part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
         if len(part) < 42:
             continue
         said = []
-        for role in ("gpu-fnn", "atm", "pytorch captured", "best captured", "fixed"):
+        for role in ("best captured", "gpu-fnn", "atm", "pytorch captured", "fixed", "fixed per outputs", "untuned", "default"):
             ratios = list(mapping_table.ratios(part, role).values())
-            if ratios:
-                said.append(f"{COLUMNS[role]} {mapping_table.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
+            if ratios and (role in roles or role not in COLUMNS):
+                said.append(f"{COLUMNS.get(role, role)} {mapping_table.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
         lines += ["", f"Times as long as what heddle chose, geometric mean (and lowest) of {len(part)} cells with "
-                  f"L = {outputs}: " + "; ".join(said) + "."]
-    for plot, meaning in (("time_against_rules.svg", "Time per sample against rules"),
-                          ("time_against_dim.svg", "Time per sample against inputs")):
-        if (folder / plot).exists():
-            lines += ["", f"![{meaning}](bench/results/nvidia-h200/{plot})"]
-    lines += runs(folder / "whole_runs.json") + batch(folder / "predict_table.json")
+                  f"L = {outputs}: " + "; ".join(said) + f". All cells: [mapping_table.md](bench/results/{folder.name}/"
+                  "mapping_table.md)."]
     return "\n".join(lines)
 
 
-def runs(file: pathlib.Path) -> list[str]:
-    if not file.exists():
-        return []
-    document = json.loads(file.read_text())
-    ways = {"cpu": f"CPU, {document['cores']} cores", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "heddle": "heddle"}
-    lines = ["", "Whole training runs, seconds per epoch:", "",
-             "| data | rows | dim x outputs | rules | " + " | ".join(ways.values()) + " |", "|---|" + "--:|" * 7]
+def plots() -> str:
+    folder = newest("mapping_lines.json").parent
+    return "\n\n".join(f"![{meaning}](bench/results/{folder.name}/{plot})"
+                       for plot, meaning in (("time_against_rules.svg", "Time per sample against rules"),
+                                             ("time_against_dim.svg", "Time per sample against inputs")))
+
+
+def runs() -> str:
+    document = json.loads(newest("whole_runs.json").read_text())
+    present = [way for way in WAYS if any(way in entry["runs"] for entry in document["sets"])]
+    lines = [f"Whole training runs on {card(document)}, seconds per epoch:", "",
+             "| data | rows | dim x outputs | rules | " + " | ".join(WAYS[way] for way in present) + " |",
+             "|---|" + "--:|" * (3 + len(present))]
     for entry in document["sets"]:
-        times = [whole_runs.per_epoch(entry["runs"][way]) if way in entry["runs"] else None for way in ways]
+        times = [whole_runs.per_epoch(entry["runs"][way]) if way in entry["runs"] else None for way in present]
         lines.append(f"| {entry['name']} | {entry['rows']} | {entry['dim']} x {entry['outputs']} | {entry['max_rules']} | "
                      + " | ".join(whole_runs.number(time, 3) for time in times) + " |")
-    return lines
+    lines += [""] + [f"- {WAYS[way]}: {WAY_MEANINGS[way].format(**document)}" for way in present]
+    return "\n".join(lines)
 
 
-def batch(file: pathlib.Path) -> list[str]:
-    if not file.exists():
-        return []
-    document, found = mapping_table.load(file)
-    lines = []
+def prediction() -> str:
+    document, found = mapping_table.load(newest("predict_table.json"))
+    said = []
     for cell in document["cells"]:
         sizes, rows = mapping_table.key(cell), cell["samples"]
         best = found[sizes]
         if "chosen" in best:
             floor = f"; the card's arithmetic alone takes {best['floor'][0] * rows / 1000:.2f} ms" if "floor" in best else ""
-            lines += ["", f"Prediction of {rows} rows at {mapping_table.name(sizes)}: {best['chosen'][0] * rows / 1000:.2f} "
-                      f"ms{floor}."]
-    return lines
+            said.append(f"Prediction of {rows} rows at {mapping_table.name(sizes)} on {card(document)}: "
+                        f"{best['chosen'][0] * rows / 1000:.2f} ms{floor}.")
+    return "\n\n".join(said)
 
 
 def least_squares() -> str:
-    return "\n".join(tsk_table.readme(RESULTS / "nvidia-h200"))
+    return "\n".join(tsk_table.readme(newest("tsk_table.json").parent))
 
 
 def cpu() -> str:
+    rows = json.loads((RESULTS / "xeon-ice-lake-2-cores/cpu_step.json").read_text())["steps"]
     lines = ["| rules x dim x outputs | plain loop, one core | heddle, untuned | heddle, tuned | times faster |",
              "|---|--:|--:|--:|--:|"]
-    for row in load("xeon-ice-lake-2-cores/cpu_step.json")["steps"]:
+    for row in rows:
         sizes = " x ".join(part.split("=")[1] for part in row["problem"].split())
         plain, untuned, tuned = (row["quiet"][name]["median_us"] for name in ("plain", "default", "tuned"))
         lines.append(f"| {sizes} | {plain:.1f} | {untuned:.1f} | {tuned:.1f} | {plain / tuned:.1f} |")
     return "\n".join(lines)
 
 
-TABLES = {"gpu": gpu, "least squares": least_squares, "cpu": cpu}
-# What each is made from, as far as heddle's kernels were measured for it.
-FILES = {"gpu": ["nvidia-h200/mapping_table.json", "nvidia-h200/mapping_lines.json", "nvidia-h200/whole_runs.json",
-                 "nvidia-h200/predict_table.json"],
-         "least squares": ["nvidia-h200/tsk_table.json"],
-         "cpu": ["xeon-ice-lake-2-cores/cpu_step.json"]}
+TABLES = {"claim": claim, "gpu": gpu, "plots": plots, "runs": runs, "prediction": prediction, "least squares": least_squares,
+          "cpu": cpu}
+# What each is made from, as far as heddle's kernels were measured for it: the newest of that name, or the only one.
+FILES = {"claim": "mapping_table.json", "gpu": "mapping_table.json", "plots": "mapping_lines.json", "runs": "whole_runs.json",
+         "prediction": "predict_table.json", "least squares": "tsk_table.json", "cpu": "xeon-ice-lake-2-cores/cpu_step.json"}
+
+
+def file_of(table: str) -> pathlib.Path:
+    return RESULTS / FILES[table] if "/" in FILES[table] else newest(FILES[table])
 
 
 def up_to_date(text: str) -> str:
@@ -141,8 +171,8 @@ def beside(text: str, name: str) -> str:
 def vintages(text: str, digests: dict) -> list[str]:
     """What is wrong with the words about the kernels that the tables were measured with."""
     wrong = []
-    for name, files in FILES.items():
-        old = [reason for file in files if (RESULTS / file).exists() for reason in vintage.older(RESULTS / file, digests)]
+    for name in TABLES:
+        old = vintage.older(file_of(name), digests)
         said = re.search(r"measured\s+with\s+older\s+kernels", beside(text, name), re.IGNORECASE)
         if old and not said:
             wrong.append(f'README.md: the {name} table does not say "Measured with older kernels": {"; ".join(old)}')

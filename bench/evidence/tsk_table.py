@@ -37,21 +37,37 @@ def sizes_of(folder, measured):
     return dict(sorted(sizes.items()))
 
 
+# Columns of the README that may be there, and what they are in one line.
+COLUMNS = {"PyTorch lstsq": "PyTorch, lstsq", "PyTorch cholesky": "PyTorch, Cholesky",
+           "PyTorch cholesky captured": "captured", "PyTorch cholesky compiled": "compiled",
+           "published-split": "published split", "default": "heddle, untuned"}
+MEANINGS = {"PyTorch lstsq": "`torch.linalg.lstsq`, operation by operation",
+            "PyTorch cholesky": "normal equations in float64 and `cholesky_ex`, operation by operation",
+            "PyTorch cholesky captured": "the same iteration in a CUDA graph",
+            "PyTorch cholesky compiled": "the same made by `torch.compile`, in a CUDA graph",
+            "published-split": "Ferreira and Cruz: a block for a row, a thread for a rule, least squares by a library",
+            "default": "the family's default configuration"}
+
+
 def readme(folder):
     """The table of README.md; empty if nothing was measured."""
     measured = load(folder, "tsk_table.json")
     if measured is None:
         return []
-    lines = ["| samples | PyTorch, lstsq | PyTorch, Cholesky | published split | heddle, untuned | heddle, fastest | floor of the "
-             "card | heddle, 100 iterations |", "|--:|" + "--:|" * 7]
-    for size, (times, best) in sizes_of(folder, measured).items():
-        names = ("PyTorch lstsq", "PyTorch cholesky", "published-split", "default")
+    sizes = sizes_of(folder, measured)
+    names = [name for name in COLUMNS if any(name in times for times, _ in sizes.values())]
+    lines = [f"Microseconds per iteration on one {measured['name']}:", "",
+             "| samples | " + " | ".join(COLUMNS[name] for name in names)
+             + " | heddle, fastest | floor of the card | heddle, 100 iterations |", "|--:|" + "--:|" * (3 + len(names))]
+    for size, (times, best) in sizes.items():
         lines.append(f"| {size} | " + " | ".join(digits(times.get(name)) for name in names)
                      + (" | – | – | – |" if best is None else
                         f" | {digits(best['microseconds_per_iteration'])} | "
                         f"{digits(best.get('floor_microseconds_per_iteration'))} | "
                         f"{0.1 * best['microseconds_per_iteration']:.3g} ms |"))
-    return lines
+    lines += [""] + [f"- {COLUMNS[name]}: {MEANINGS[name]}" for name in names]
+    return lines + ["- heddle, fastest: of all resident configurations and some of the others",
+                    "- floor of the card: the operations alone, at the card's peak rates"]
 
 
 def truck(folder):

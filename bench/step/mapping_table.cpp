@@ -1,7 +1,7 @@
 // The table of mappings: on one device, for many problems, the published mappings, launched and captured in a graph,
-// the best launched scheme of heddle's own captured, one fixed configuration, the untuned default and what heddle
-// chooses, timed in turn within one run, beside the physical floor of the device. Writes JSON for mapping_table.py;
-// what is finished stays if the run is cut short.
+// the best launched scheme of heddle's own captured, one fixed configuration, the family's default, and what heddle
+// chooses before and after tuning, timed in turn within one run, beside the physical floor of the device. Writes JSON
+// for mapping_table.py; what is finished stays if the run is cut short.
 //
 //   mapping_table --profiles h200.sqlite --budget 300 --atm-budget 60 --limit 540 --commit "$(git rev-parse HEAD)"
 //                 --cells 640x16x10,500x617x26 --output table.json
@@ -140,6 +140,7 @@ struct Entry {
 struct Contest {
   Evaluator& evaluator;
   const Dispatcher& dispatcher;
+  const Dispatcher& untuned;  ///< knows what heddle brings along, and nothing of this device
   const FixedMappings& fixed;
   const std::map<Problem, std::string>& atm;       ///< by problem, where its space was searched
   const std::map<Problem, std::string>& captured;  ///< likewise: heddle's launched schemes in a graph
@@ -164,6 +165,7 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   };
   const Configuration usual = family.default_configuration(device, problem);
   enter("default", usual);
+  enter("untuned", contest.untuned.choose(problem).configuration);
   for (const NamedConfiguration& named : family.named_configurations(device)) {
     const auto published = named.configuration(problem);
     if (!published) continue;
@@ -322,10 +324,12 @@ void run(const Options& options, const std::string& command) {
     if (one.configuration) document["fixed_per_outputs"][std::to_string(outputs)] = to_json(one);
   }
   const Dispatcher dispatcher(device->identity(), family, store.knowledge(options.family));
+  const Dispatcher untuned(device->identity(), family, {});
   for (const Problem& problem : problems) {
     if (stop.reached()) break;
     document["cells"].push_back(measure_cell({.evaluator = evaluator,
                                               .dispatcher = dispatcher,
+                                              .untuned = untuned,
                                               .fixed = fixed,
                                               .atm = atm,
                                               .captured = graphs,

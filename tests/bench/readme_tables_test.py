@@ -18,9 +18,9 @@ import readme_tables  # noqa: E402
 import vintage  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
-README = ("<!-- gpu table -->\n| 1 |\n<!-- end of gpu table -->\n\n{gpu}\n\n<!-- least squares table -->\n"
-          "<!-- end of least squares table -->\n\n<!-- cpu table -->\n<!-- end of cpu table -->\n\n## Next\n\n"
-          "Measured with older kernels.\n")
+README = "{}\n\n## Next\n\nMeasured with older kernels.\n".format(
+    "\n\n".join(f"<!-- {name} table -->\n| 1 |\n<!-- end of {name} table -->\n\n{{{name.replace(' ', '_')}}}"
+                for name in readme_tables.TABLES))
 
 
 class Vintage(unittest.TestCase):
@@ -31,13 +31,23 @@ class Vintage(unittest.TestCase):
         self.results = pathlib.Path(folder.name)
         self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
         readme_tables.RESULTS = self.results
-        self.file = self.results / "nvidia-h200" / "mapping_table.json"
-        self.file.parent.mkdir()
-        self.today = {"commit": "0123", "templates": {"cuda": {"sonfin-train": self.digests["cuda"]["sonfin-train"]}}}
+        self.today = {"commit": "0123", "date": "2026-11-02T00:00:00Z",
+                      "templates": {"cuda": {"sonfin-train": self.digests["cuda"]["sonfin-train"]}}}
+        for file in readme_tables.FILES.values():
+            self.plant(file if "/" in file else f"nvidia-h200/{file}", self.today)
 
-    def wrong(self, document, gpu=""):
-        self.file.write_text(json.dumps(document))
-        return readme_tables.vintages(README.format(gpu=gpu), self.digests)
+    def plant(self, file, document):
+        (self.results / file).parent.mkdir(exist_ok=True)
+        (self.results / file).write_text(json.dumps(document))
+
+    def wrong(self, document, **beside):
+        """With that document for the table of whole runs, and words beside some tables."""
+        self.plant("nvidia-h200/whole_runs.json", {"date": self.today["date"], **document})
+        return self.complaints(**beside)
+
+    def complaints(self, **beside):
+        names = (name.replace(" ", "_") for name in readme_tables.TABLES)
+        return readme_tables.vintages(README.format(**{name: beside.get(name, "") for name in names}), self.digests)
 
     def test_the_program_names_every_backend(self):
         for backend in ("cuda", "cpu"):
@@ -51,21 +61,40 @@ class Vintage(unittest.TestCase):
         old = copy.deepcopy(self.today)
         old["templates"]["cuda"]["sonfin-train"] = 32 * "0"
         (found,) = self.wrong(old)
-        self.assertIn("the gpu table", found)
+        self.assertIn("the runs table", found)
         self.assertIn(32 * "0", found)
 
     def test_an_old_one_that_says_so_is_allowed(self):
         old = copy.deepcopy(self.today)
         old["templates"]["cuda"]["sonfin-train"] = 32 * "0"
-        self.assertEqual(self.wrong(old, "These were measured with\nolder kernels."), [])
+        self.assertEqual(self.wrong(old, runs="These were measured with\nolder kernels."), [])
 
     def test_words_under_another_heading_do_not_count(self):
         # README says them under "Next".
         self.assertEqual(len(self.wrong({"commit": "0123"})), 1)
 
     def test_the_words_beside_a_table_of_today_are_wrong(self):
-        (found,) = self.wrong(self.today, "Measured with older kernels.")
+        (found,) = self.wrong(self.today, runs="Measured with older kernels.")
         self.assertIn("today's kernels", found)
+
+    def test_words_beside_another_table_do_not_count(self):
+        found = self.wrong({"commit": "0123"}, plots="Measured with older kernels.", prediction="Measured with older kernels.")
+        self.assertEqual(len(found), 3)
+
+    def test_every_table_is_checked(self):
+        for table in readme_tables.TABLES:
+            with self.subTest(table):
+                file = readme_tables.file_of(table)
+                file.write_text(json.dumps({"commit": "0123", "date": self.today["date"]}))
+                self.assertTrue(any(f"the {table} table" in line for line in self.complaints()))
+                file.write_text(json.dumps(self.today))
+
+    def test_the_card_that_was_measured_last_is_shown(self):
+        self.plant("nvidia-h100/whole_runs.json", {"commit": "0123", "date": "2026-11-03T00:00:00Z"})
+        (found,) = self.complaints()
+        self.assertIn("the runs table", found)
+        self.plant("nvidia-h100/whole_runs.json", {"commit": "0123", "date": "2026-11-01T00:00:00Z"})
+        self.assertEqual(self.complaints(), [])
 
     def test_what_names_no_digest_or_no_commit_is_old(self):
         self.assertIn("no digest", self.wrong({"commit": "0123"})[0])
@@ -99,6 +128,17 @@ class Mappings(unittest.TestCase):
                            (["launched captured", "x"], "c", "correct", 4.5), (["chosen"], "d", "correct", 1.0)])
         self.assertEqual(roles["best captured"][::2], (4.0, "b"))
         self.assertEqual(mapping_table.ratios({(32, 16, 1): roles}, "best captured"), {(32, 16, 1): 4.0})
+
+    def test_what_is_slower_than_somebody_else_wrote_it_is_named(self):
+        entries = [(["gpu-fnn"], "a", "correct", 9.0), (["gpu-fnn captured"], "b", "correct", 4.2)]
+        text = "   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n"
+        fused, captured = mapping_table.counterparts({(32, 16, 1): self.load(entries, text)})
+        self.assertIn("more than 1.05 in 1: 32 x 16 x 1", fused)
+        self.assertTrue(captured.endswith("more than 1.05 in 0"))
+
+    def test_columns_of_older_files_say_what_they_were(self):
+        self.assertIn("48", mapping_table.meaning({}, "fixed"))
+        self.assertNotIn("48", mapping_table.meaning({"templates": {}}, "fixed"))
 
     def test_times_of_somebody_else_stand_beside_ours(self):
         roles = self.load([(["chosen"], "d", "correct", 1.0)],
