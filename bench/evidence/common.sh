@@ -1,6 +1,7 @@
 # Shared by the evidence scripts. To be sourced with bash in the project's root, with these set: build; output, a folder for
-# what is kept; state, one for what is not. data and bat may be set.
+# what is kept; state, one for what is not. data and bat may be set. `sources` is that root.
 
+sources=$PWD
 mkdir -p "$state"
 export XDG_CACHE_HOME=$state/cache HEDDLE_PROFILES=$state/profiles.sqlite
 heddle=$build/cli/heddle
@@ -25,17 +26,24 @@ step() {
   fi
 }
 
-# At the end, and when the script is asked to stop: where it was built and run is nobody's business, and logs of what worked are
-# not kept.
+touch -d '1 second ago' "$state/begun"
+
+# At the end, and when the script is asked to stop: where it was built and run is nobody's business, logs of what worked are
+# not kept, and origins.json says what the files of this run were measured with.
 tidy() {
-  local folder name words=()
+  local folder name words=() new=()
   for name in state build output data bat checkout HOME; do
     folder=${!name:-}
     [[ $folder == /?* ]] && words+=(-e "s#$folder#${name^^}#g")
   done
-  find "$output" -maxdepth 1 -type f ! -name parts.json \( -name '*.txt' -o -name '*.json' -o -name '*.jsonl' -o -name '*.md' -o -name '*.csv' -o -name '*.failed' \) \
-    -exec sed -i "${words[@]}" -e "s#$PWD/##g" {} +
   rm -f "$output"/*.log
+  mapfile -t new < <(find "$output" -maxdepth 1 -type f -newer "$state/begun" ! -name parts.json ! -name 'origins.json*' \
+    -regextype egrep -regex '.*\.(txt|json|jsonl|md|csv|failed)' -printf '%f\n')
+  ((${#new[@]})) || return 0
+  (cd "$output" && sed -i "${words[@]}" -e "s#$sources/##g" "${new[@]}")
+  # Tables are made of measured files, of whatever origin.
+  mapfile -t new < <(printf '%s\n' "${new[@]}" | grep -Ev '\.(md|failed)$')
+  ((${#new[@]} == 0)) || python3 "$sources/bench/evidence/origins.py" note "$build" "$output" "$commit" "${new[@]}"
 }
 trap tidy EXIT
 trap 'exit 143' TERM

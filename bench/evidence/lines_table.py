@@ -10,7 +10,7 @@ import sys
 
 import mapping_table
 
-ROLES = {"gpu-fnn": "GPU-FNN", "atm": "ATM", "fixed": "fixed", "chosen": "heddle", "floor": "floor"}
+ROLES = {"gpu-fnn": "GPU-FNN", "atm": "ATM", "best captured": "best captured", "fixed": "fixed", "chosen": "heddle", "floor": "floor"}
 NAMES = ("rules", "dim")
 
 
@@ -19,14 +19,15 @@ def table(found, fixed, values):
     def cell(value, size):
         return found.get((value, size, 1) if fixed == 0 else (size, value, 1), {})
 
+    roles = {role: name for role, name in ROLES.items() if any(role in cell for cell in found.values())}
     sizes = sorted({key[1 - fixed] for key in found if key[2] == 1})
     sizes = [size for size in sizes if all(cell(value, size) for value in values)]
     yield (f"| {NAMES[1 - fixed]} | "
-           + " | ".join(f"{NAMES[fixed]} {value}: {role}" for value in values for role in ROLES.values()) + " |")
-    yield "|" + "--:|" * (1 + len(values) * len(ROLES))
+           + " | ".join(f"{NAMES[fixed]} {value}: {role}" for value in values for role in roles.values()) + " |")
+    yield "|" + "--:|" * (1 + len(values) * len(roles))
     for size in sizes:
         times = [mapping_table.digits(cell(value, size)[role][0]) if role in cell(value, size) else "–"
-                 for value in values for role in ROLES]
+                 for value in values for role in roles]
         yield f"| {size} | " + " | ".join(times) + " |"
 
 
@@ -35,6 +36,8 @@ def main():
         sys.exit("usage: lines_table.py mapping_lines.json")
     document, found = mapping_table.load(sys.argv[1])
     print(f"{document['name']}, {document['date']}, commit {document['commit'] or 'unknown'}.\n")
+    print("Best captured: GPU-FNN, ATM's winner, or what heddle launches for every sample, captured in a graph.\n"
+          if any("best captured" in cell for cell in found.values()) else "", end="")
     print("\n".join(table(found, 1, (32, 512, 1024))) + "\n")
     print("\n".join(table(found, 0, (256, 512, 768, 1024))))
 

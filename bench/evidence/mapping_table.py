@@ -72,6 +72,16 @@ def name(sizes):
     return " x ".join(map(str, sizes))
 
 
+def pytorch_setting(file):
+    """How PyTorch was set up for its columns, as far as its file says; nothing if there is none."""
+    if not file or not pathlib.Path(file).exists():
+        return ""
+    document = json.loads(pathlib.Path(file).read_text())
+    tf32 = f"TF32 {'on' if document['tf32'] else 'off'}" if "tf32" in document else "TF32 off by default"
+    times = f", each way set up and timed {document['repetitions']} times" if "repetitions" in document else ""
+    return f"PyTorch {document['torch']}, {tf32}{times}"
+
+
 def meaning(document, role):
     """A column in one line."""
     return (OLDER_MEANINGS if "templates" not in document else {}).get(role, MEANINGS[role])
@@ -253,6 +263,8 @@ def main():
     for outputs, fixed in document.get("fixed_per_outputs", {}).items():
         print(f"Fixed for L = {outputs}: `{fixed['configuration']}`, of {fixed['candidates']} candidates.\n")
     print("\n".join(f"- {role}: {meaning(document, role)}" for role in roles if role in MEANINGS) + "\n")
+    if any(role.startswith("pytorch") for role in roles):
+        print(pytorch_setting(options.pytorch) + ".\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:

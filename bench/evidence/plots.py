@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws time per sample against rules and against inputs, one line per mapping.
 
-    bench/evidence/plots.py mapping_lines.json pytorch_lines.json FOLDER [--format svg|png]
+    bench/evidence/plots.py mapping_lines.json pytorch_step.json FOLDER [--format svg|png]
 
 Writes time_against_rules and time_against_dim into FOLDER. Thin dashed lines are the published times of GPU-FNN and ATM
 on a Tesla C2050 (bench/published/).
@@ -21,7 +21,8 @@ import mapping_table  # noqa: E402
 PUBLISHED = pathlib.Path(__file__).resolve().parent.parent / "published"
 # Role, label, colour; from slow to fast.
 ROLES = [("pytorch captured", "PyTorch, captured graph", "#c9a227"), ("gpu-fnn", "GPU-FNN", "#b5382a"),
-         ("atm", "ATM, best of its space", "#dd8452"), ("fixed", "one fixed configuration", "#7a5195"),
+         ("atm", "ATM, best of its space", "#dd8452"), ("best captured", "best launched mapping, captured graph", "#55a868"),
+         ("fixed", "one fixed configuration", "#7a5195"),
          ("chosen", "heddle", "#1b4f9c"), ("floor", "floor of the card", "#777777")]
 # Column of the published tables, label, colour.
 OLD = [("gpu_fnn", "GPU-FNN on a Tesla C2050, as published", "#b5382a"),

@@ -3,9 +3,10 @@
 
     bench/evidence/readme_tables.py [--check] [--program build/release/bench/template_digests]
 
-Changes README.md in place. Of a table that was measured on several cards the one that was measured last is shown. With --check it only says what is wrong with it, exit code 1: a table that is not what the
-results say; a table from kernels other than those of the code, unless the words "Measured with older kernels" stand between it
-and the next heading or table; these words beside a table of today's kernels. The program prints the digests of the code.
+Changes README.md in place. Of a table that was measured on several cards the one that was measured last is shown. With --check
+it only says what is wrong, exit code 1: a table that is not what the results say; a table from kernels other than those of the
+code, unless the words "Measured with older kernels" stand between it and the next heading or table; these words beside a table
+of today's kernels; a file of results that is not as it was measured. The program prints the digests of the code.
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ import subprocess
 import sys
 
 import mapping_table
+import origins
 import tsk_table
 import vintage
 import whole_runs
@@ -29,13 +31,6 @@ COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm":
 # What the first sentence compares with: the strongest that was measured.
 CLAIMS = {"best captured": "the fastest graph of launched kernels (GPU-FNN, ATM or heddle's own, searched for every size)",
           "atm": "ATM, the best published mapping, most of whose time goes into its three launches,"}
-WAYS = {"cpu": "CPU", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "heddle": "heddle"}
-WAY_MEANINGS = {
-    "cpu": "heddle on {cores} cores of the same machine",
-    "gpu-fnn": "as published, the host decides about every rule; it reads nothing back once the most rules are there",
-    "atm": "architecture-aware thread mapping, its space searched for every number of rules that the network passes through",
-    "heddle": "tuned for the same numbers of rules",
-}
 
 
 def newest(name: str) -> pathlib.Path:
@@ -79,6 +74,8 @@ def gpu() -> str:
             figures = " | ".join(mapping_table.digits(found[sizes][role][0]) if role in found[sizes] else "–" for role in roles)
             lines.append(f"| {mapping_table.name(sizes)} | {figures} |")
     lines += [""] + [f"- {COLUMNS[role]}: {mapping_table.meaning(document, role)}" for role in roles]
+    if any(role.startswith("pytorch") for role in roles):
+        lines[-len(roles) + roles.index("pytorch captured")] += f" ({mapping_table.pytorch_setting(folder / 'pytorch_step.json')})"
     for outputs in sorted({sizes[2] for sizes in found}):
         part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
         if len(part) < 42:
@@ -103,16 +100,15 @@ def plots() -> str:
 
 def runs() -> str:
     document = json.loads(newest("whole_runs.json").read_text())
-    present = [way for way in WAYS if any(way in entry["runs"] for entry in document["sets"])]
+    ways = whole_runs.ways_of(document)
     lines = [f"Whole training runs on {card(document)}, seconds per epoch:", "",
-             "| data | rows | dim x outputs | rules | " + " | ".join(WAYS[way] for way in present) + " |",
-             "|---|" + "--:|" * (3 + len(present))]
+             "| data | rows | dim x outputs | rules | " + " | ".join(whole_runs.WAYS[way] for way in ways) + " |",
+             "|---|" + "--:|" * (3 + len(ways))]
     for entry in document["sets"]:
-        times = [whole_runs.per_epoch(entry["runs"][way]) if way in entry["runs"] else None for way in present]
+        times = [whole_runs.per_epoch(entry["runs"][way]) if way in entry["runs"] else None for way in ways]
         lines.append(f"| {entry['name']} | {entry['rows']} | {entry['dim']} x {entry['outputs']} | {entry['max_rules']} | "
                      + " | ".join(whole_runs.number(time, 3) for time in times) + " |")
-    lines += [""] + [f"- {WAYS[way]}: {WAY_MEANINGS[way].format(**document)}" for way in present]
-    return "\n".join(lines)
+    return "\n".join(lines + [""] + whole_runs.meanings(document))
 
 
 def prediction() -> str:
@@ -184,7 +180,8 @@ def vintages(text: str, digests: dict) -> list[str]:
 def check(text: str, digests: dict) -> list[str]:
     stale = [] if up_to_date(text) == text else ["README.md: its tables are not what bench/results/ says; run "
                                                  "bench/evidence/readme_tables.py"]
-    return stale + vintages(text, digests)
+    changed = [line for folder in sorted(RESULTS.iterdir()) if folder.is_dir() for line in origins.wrong(folder)]
+    return stale + vintages(text, digests) + changed
 
 
 def main() -> int:

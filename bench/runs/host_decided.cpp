@@ -16,8 +16,6 @@
 
 namespace heddle::bench {
 
-namespace {
-
 Configuration gpu_fnn(const DeviceIdentity& device, const Problem& problem) {
   for (const NamedConfiguration& named : sonfin::train_family().named_configurations(device)) {
     const auto configuration = named.name == "gpu-fnn" ? named.configuration(problem) : std::nullopt;
@@ -25,8 +23,6 @@ Configuration gpu_fnn(const DeviceIdentity& device, const Problem& problem) {
   }
   throw Error(ErrorKind::usage, fmt::format("GPU-FNN cannot run {}", problem.text()));
 }
-
-}  // namespace
 
 /// The plan of one sample, divided where the host decides: what fires, and what learns.
 struct HostDecidedLearner::Rung {
@@ -37,12 +33,14 @@ struct HostDecidedLearner::Rung {
   [[nodiscard]] Memory& at(std::string_view buffer) const { return *memory.find(buffer)->second; }
 };
 
-HostDecidedLearner::HostDecidedLearner(Device& device, const LearningRows& rows, std::int64_t max_rules) : rows_(rows) {
+HostDecidedLearner::HostDecidedLearner(Device& device, const LearningRows& rows, std::int64_t max_rules,
+                                       const Variant& variant)
+    : rows_(rows) {
   const KernelFamily& family = sonfin::train_family();
   std::map<std::string, std::shared_ptr<Memory>, std::less<>> shared;
   for (const std::int64_t capacity : sonfin::rung_capacities(max_rules)) {
     const Problem problem = sonfin::problem(capacity, rows.dim, rows.outputs);
-    const Configuration configuration = gpu_fnn(device.identity(), problem);
+    const Configuration configuration = variant(problem);
     const Plan plan = family.plan(configuration, problem, device.identity(), 1);
     // Rows are staged and fired; then combined and learnt.
     if (plan.launches.size() != 4) throw Error(ErrorKind::bug, "GPU-FNN is not the four launches that it was");

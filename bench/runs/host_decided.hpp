@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,12 +13,16 @@
 
 namespace heddle::bench {
 
-/// The named configuration "gpu-fnn", one execution per capacity as SonfinLearner has them, so that blocks without a
-/// rule do not count. Device and rows must outlive it.
+/// The named configuration "gpu-fnn". Throws Error(usage) for more than 1024 inputs, which the mapping cannot take.
+[[nodiscard]] Configuration gpu_fnn(const DeviceIdentity& device, const Problem& problem);
+
+/// GPU-FNN with one execution per capacity as SonfinLearner has them, so that blocks without a rule do not count.
+/// Device and rows must outlive it.
 class HostDecidedLearner {
  public:
-  /// Throws Error(usage) for more than 1024 inputs, which the mapping cannot take.
-  HostDecidedLearner(Device& device, const LearningRows& rows, std::int64_t max_rules);
+  /// A variant of GPU-FNN for the problem of a capacity.
+  using Variant = std::function<Configuration(const Problem&)>;
+  HostDecidedLearner(Device& device, const LearningRows& rows, std::int64_t max_rules, const Variant& variant);
   ~HostDecidedLearner();
 
   /// Learns all rows in this order, from `network`.

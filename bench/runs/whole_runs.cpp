@@ -1,6 +1,7 @@
 // Whole training runs: wall time per epoch, from the first sample with no rule, on the GPU, tuned for the sizes that
 // the network passes through or with the profiles there are, on the CPU, and on the GPU with the published ways to map
-// the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host.
+// the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host;
+// beside them the best that heddle launches for every sample, captured in a graph, searched likewise.
 // Writes JSON for whole_runs.py after every run.
 //
 //   whole_runs --data DIR --profiles h200.sqlite --sets letter,pendigits --epochs 2 --output whole_runs.json
@@ -19,12 +20,14 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/runs/host_decided.hpp"
 #include "heddle/bench/runs/training_sets.hpp"
+#include "heddle/bench/step/variants.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -32,6 +35,8 @@
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
+#include "heddle/tuner/screening.hpp"
+#include "heddle/tuner/statistics.hpp"
 #include "heddle/tuner/tuner.hpp"
 
 using namespace heddle;
@@ -40,11 +45,13 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+const std::vector<std::string> kWays{"heddle", "cpu", "atm", "captured", "gpu-fnn"};
+
 struct Options {
   std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
-  std::vector<std::string> sets = training_set_names(), ways{"heddle", "cpu", "atm", "gpu-fnn"};
+  std::vector<std::string> sets = training_set_names(), ways{kWays};
   std::int64_t epochs = 2, rows = 0;
-  double budget = 0.0, atm_budget = 1.0, cpu_budget = 0.0, limit = 1e9;
+  double budget = 0.0, part_budget = 1.0, cpu_budget = 0.0, limit = 1e9;
   std::uint64_t seed = 1;
 };
 
@@ -138,15 +145,16 @@ Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, con
   return run_learner(device, store.knowledge(), set, options);
 }
 
-Json run_atm(Device& device, const TrainingSet& set, const Options& options) {
+/// With the best mapping of a part of the space.
+Json run_part(Device& device, const KernelFamily& part, const TrainingSet& set, const Options& options) {
   // A search that tried fewer is not called one. It goes on where the last one stopped.
   constexpr std::int64_t kFewest = 8;
   constexpr int kAttempts = 4;
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
-  const double seconds = options.atm_budget * static_cast<double>(rungs_of(set).size());
+  const double seconds = options.part_budget * static_cast<double>(rungs_of(set).size());
   std::int64_t fewest = 0;
   for (int attempt = 0; attempt < kAttempts && fewest < kFewest; ++attempt) {
-    fewest = search(device, atm_family(), store, set, seconds, options.seed);
+    fewest = search(device, part, store, set, seconds, options.seed);
   }
   Json result = run_learner(device, store.knowledge(), set, options);
   result["fewest_configurations_tried"] = fewest;
@@ -158,9 +166,30 @@ Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Opt
   return run_learner(cpu, store.knowledge(), set, options);
 }
 
+/// GPU-FNN with the block that combines as large as is fastest there: the publication does not say how large it is.
+Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem) {
+  constexpr int kRounds = 5;
+  const DeviceIdentity& device = evaluator.device();
+  const std::vector<Configuration> variants =
+      with_each(evaluator.family().space(device), gpu_fnn(device, problem), "combine_size", problem);
+  compile(evaluator, variants, problem);
+  const auto times =
+      interleave(evaluator, variants, problem, choose_samples(evaluator, variants.front(), problem), kRounds);
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (times[i].empty()) continue;
+    if (!fastest || median(times[i]) < median(times[*fastest])) fastest = i;
+  }
+  if (!fastest) throw DeviceFailure(Status::launch, fmt::format("GPU-FNN failed at {}", problem.text()));
+  return variants[*fastest];
+}
+
 Json run_host_decided(Device& device, const TrainingSet& set, const Options& options) {
+  DeviceEvaluator evaluator(device, sonfin::train_family(), options.seed);
   const Stopwatch watch;
-  HostDecidedLearner learner(device, set.rows, set.rules);
+  Configuration last;
+  HostDecidedLearner learner(device, set.rows, set.rules,
+                             [&](const Problem& problem) { return last = fastest_gpu_fnn(evaluator, problem); });
   const double setup = watch.seconds();
   Json epochs =
       run_epochs(set, options, [&](auto& network, const auto& control, const std::vector<std::int32_t>& order) {
@@ -168,7 +197,7 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
         network = learner.network();
         return Learnt{.loss = learner.loss(), .seconds = {}};
       });
-  return {{"setup_seconds", setup}, {"configuration", "gpu-fnn"}, {"epochs", std::move(epochs)}};
+  return {{"setup_seconds", setup}, {"configuration", last.text()}, {"epochs", std::move(epochs)}};
 }
 
 void run(const Options& options, const std::string& command) {
@@ -217,7 +246,8 @@ void run(const Options& options, const std::string& command) {
       try {
         if (way == "heddle") result = run_heddle(*device, store, set, options);
         if (way == "cpu") result = run_cpu(*cpu, store, set, options);
-        if (way == "atm") result = run_atm(*device, set, options);
+        if (way == "atm") result = run_part(*device, atm_family(), set, options);
+        if (way == "captured") result = run_part(*device, captured_family(), set, options);
         if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
       } catch (const DeviceFailure& failure) {
         result = {{"failure", failure.what()}};
@@ -240,13 +270,14 @@ int main(int argc, char** argv) {
   app.add_option("--data", options.data, "folder with the sets, at any depth")->required();
   app.add_option("--profiles", options.profiles, "profile database");
   app.add_option("--sets", options.sets, "which; all if left out")->delimiter(',');
-  app.add_option("--ways", options.ways, "heddle, cpu, atm, gpu-fnn; all if left out")
+  app.add_option("--ways", options.ways, fmt::format("{}; all if left out", fmt::join(kWays, ", ")))
       ->delimiter(',')
-      ->check(CLI::IsMember({"heddle", "cpu", "atm", "gpu-fnn"}));
+      ->check(CLI::IsMember(kWays));
   app.add_option("--rows", options.rows, "at most so many of each set; 0: all");
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
   app.add_option("--budget", options.budget, "seconds to tune the GPU for one set before; 0: the profiles as they are");
-  app.add_option("--atm-budget", options.atm_budget, "seconds to search ATM's space for one capacity of a set");
+  app.add_option("--part-budget", options.part_budget,
+                 "seconds to search ATM's space, or that of captured launches, for one capacity of a set");
   app.add_option("--cpu-budget", options.cpu_budget,
                  "seconds to tune the CPU for one set before; 0: the profiles as they are");
   app.add_option("--limit", options.limit, "seconds after which nothing new is begun");

@@ -9,8 +9,8 @@ submits the operations of each sample one by one; `captured` replays a CUDA grap
 kernels themselves is timed; `compiled` is what torch.compile makes of one step (mode "max-autotune-no-cudagraphs"), captured
 likewise. Each is set up and timed --repetitions times from the beginning; the median and all times are kept. TF32 is off
 unless --tf32 is given; the file says which. All are compared with float64 first. Microseconds per sample, medians of the rounds.
-Cells are rules x dim x outputs. The file is written after every cell; what does not fit into --limit seconds is left
-out.
+Cells are rules x dim x outputs; one that is named again counts once. The file is written after every cell; what does not fit
+into --limit seconds is left out.
 """
 import argparse
 import json
@@ -215,7 +215,7 @@ def main():
     parser.add_argument("--limit", type=float, default=math.inf)
     options = parser.parse_args()
 
-    cells = [tuple(map(int, cell.split("x"))) for cell in options.cells.split(",")]
+    cells = list(dict.fromkeys(tuple(map(int, cell.split("x"))) for cell in options.cells.split(",")))
     device = options.device
     torch.backends.cuda.matmul.allow_tf32 = options.tf32
     torch.backends.cudnn.allow_tf32 = options.tf32

@@ -1,10 +1,12 @@
-"""Tests of bench/evidence/readme_tables.py and mapping_table.py: an old table is found, baselines are at their best.
+"""Tests of bench/evidence/readme_tables.py, origins.py and mapping_table.py: an old table and a changed file are found, baselines
+are at their best.
 
 Usage: readme_tables_test.py PROGRAM (which prints the digests of the code)
 """
 import copy
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "evidence"))
 import mapping_table  # noqa: E402
+import origins  # noqa: E402
 import readme_tables  # noqa: E402
 import vintage  # noqa: E402
 
@@ -103,6 +106,64 @@ class Vintage(unittest.TestCase):
     def test_files_of_earlier_versions_are_read(self):
         document = {"device": "cuda|X|9.0", "family": "sonfin-train", "source_hash": "ab"}
         self.assertEqual(vintage.templates(document), {"cuda": {"sonfin-train": "ab"}})
+
+
+class Origins(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build, self.measured, self.kept = (pathlib.Path(folder.name) / name for name in ("build", "measured", "kept"))
+        (self.build / "bench").mkdir(parents=True)
+        (self.build / "bench" / "template_digests").symlink_to(pathlib.Path(PROGRAM).resolve())
+        self.measured.mkdir()
+        for name in ("one.txt", "two.json"):
+            (self.measured / name).write_text(name)
+
+    def test_a_file_is_kept_with_its_commit_and_its_kernels(self):
+        origins.note(self.build, self.measured, "0123", ["one.txt", "two.json"])
+        origins.keep(self.measured, self.kept, ["one.txt"])
+        known = origins.read(self.kept)
+        entry = known["files"]["one.txt"]
+        self.assertEqual(list(known["files"]), ["one.txt"])
+        self.assertEqual(entry["commit"], "0123")
+        digests = json.loads(subprocess.run([PROGRAM], check=True, capture_output=True, text=True).stdout)
+        self.assertEqual(known["kernels"][entry["kernels"]], digests)
+        self.assertEqual(origins.wrong(self.kept), [])
+
+    def test_what_is_measured_again_has_its_new_origin_and_the_rest_its_old_one(self):
+        origins.note(self.build, self.measured, "0123", ["one.txt", "two.json"])
+        origins.keep(self.measured, self.kept, [])
+        (self.measured / "two.json").write_text("again")
+        origins.note(self.build, self.measured, "4567", ["two.json"])
+        origins.keep(self.measured, self.kept, ["two.json"])
+        commits = {name: entry["commit"] for name, entry in origins.read(self.kept)["files"].items()}
+        self.assertEqual(commits, {"one.txt": "0123", "two.json": "4567"})
+        self.assertEqual(origins.wrong(self.kept), [])
+
+    def test_a_file_that_was_changed_or_removed_is_found(self):
+        origins.note(self.build, self.measured, "0123", ["one.txt", "two.json"])
+        (self.measured / "one.txt").write_text("by hand")
+        (self.measured / "two.json").unlink()
+        changed, gone = origins.wrong(self.measured)
+        self.assertIn("measured/one.txt is not what was measured", changed)
+        self.assertIn("measured/two.json is gone", gone)
+
+    def test_a_changed_file_fails_the_check_of_the_readme(self):
+        self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
+        text, digests = (ROOT / "README.md").read_text(), {}
+        results = pathlib.Path(self.measured.parent) / "results"
+        shutil.copytree(readme_tables.RESULTS, results)
+        readme_tables.RESULTS = results
+        before = readme_tables.check(text, digests)
+        origins.note(self.build, self.measured, "0123", ["one.txt"])
+        origins.keep(self.measured, results / "nvidia-h100", ["one.txt"])
+        self.assertEqual(readme_tables.check(text, digests), before)
+        (results / "nvidia-h100" / "one.txt").write_text("by hand")
+        self.assertEqual(len(readme_tables.check(text, digests)), len(before) + 1)
+
+    def test_without_the_program_the_kernels_are_not_known(self):
+        origins.note(self.kept, self.measured, "0123", ["one.txt"])
+        self.assertEqual(origins.read(self.measured)["files"]["one.txt"]["kernels"], None)
 
 
 class Mappings(unittest.TestCase):

@@ -44,7 +44,8 @@ TEST_CASE("decisions on the host give the network of the reference, past the cap
     REQUIRE(reference.rules() == cap);  // or the test would not get to the cap, and to the second plan
 
     const auto device = open_device("emulator");
-    HostDecidedLearner learner(*device, rows, cap);
+    HostDecidedLearner learner(*device, rows, cap,
+                               [&](const Problem& problem) { return gpu_fnn(device->identity(), problem); });
     std::vector<std::int32_t> order(kRows);
     std::iota(order.begin(), order.end(), 0);
     const sonfin::Network empty{.dim = kDim, .outputs = kOutputs, .centres = {}, .widths = {}, .consequents = {}};

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Which commit and which kernels the files of a folder of results were measured with, and whether they still are as they
+were measured: origins.json in the folder.
+
+    bench/evidence/origins.py note BUILD FOLDER COMMIT NAME...   these files have just been measured with BUILD
+    bench/evidence/origins.py keep FROM TO [NAME...]             copies files, all that were noted if none is named, with
+                                                                what is known of them
+"""
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+NAME = "origins.json"
+
+
+def read(folder: pathlib.Path) -> dict:
+    """`kernels`: the digests of the templates by backend and family, by their own digest; `files`: commit, kernels (the
+    key of the other, or null) and sha256, by name."""
+    file = folder / NAME
+    return json.loads(file.read_text()) if file.exists() else {"kernels": {}, "files": {}}
+
+
+def write(folder: pathlib.Path, origins: dict) -> None:
+    used = {entry["kernels"] for entry in origins["files"].values()}
+    kept = {"kernels": {key: value for key, value in sorted(origins["kernels"].items()) if key in used},
+            "files": dict(sorted(origins["files"].items()))}
+    fresh = folder / (NAME + ".new")
+    fresh.write_text(json.dumps(kept, indent=1) + "\n")
+    fresh.replace(folder / NAME)
+
+
+def digest(file: pathlib.Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def kernels_of(build: pathlib.Path) -> dict | None:
+    """What the program of BUILD says of its templates; nothing if there is no such program, or it does not run here."""
+    try:
+        return json.loads(subprocess.run([build / "bench" / "template_digests"], check=True, capture_output=True).stdout)
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return None
+
+
+def note(build: pathlib.Path, folder: pathlib.Path, commit: str, names: list[str]) -> None:
+    origins = read(folder)
+    kernels, key = kernels_of(build), None
+    if kernels is not None:
+        key = hashlib.sha256(json.dumps(kernels, sort_keys=True).encode()).hexdigest()[:16]
+        origins["kernels"][key] = kernels
+    for name in names:
+        origins["files"][name] = {"commit": commit, "kernels": key, "sha256": digest(folder / name)}
+    write(folder, origins)
+
+
+def keep(source: pathlib.Path, target: pathlib.Path, names: list[str]) -> None:
+    known, origins = read(source), read(target)
+    target.mkdir(parents=True, exist_ok=True)
+    origins["kernels"].update(known["kernels"])
+    for name in names or known["files"]:
+        shutil.copyfile(source / name, target / name)
+        origins["files"].pop(name, None)
+        if name in known["files"]:
+            origins["files"][name] = known["files"][name]
+    write(target, origins)
+
+
+def wrong(folder: pathlib.Path) -> list[str]:
+    """What is not as it was measured."""
+    found = []
+    for name, entry in read(folder)["files"].items():
+        file = folder / name
+        if not file.exists():
+            found.append(f"{folder.name}/{name} is gone; {NAME} still names it")
+        elif digest(file) != entry["sha256"]:
+            found.append(f"{folder.name}/{name} is not what was measured: its sha256 is not that in {NAME}")
+    return found
+
+
+def main(words: list[str]) -> int:
+    if len(words) > 4 and words[0] == "note":
+        note(pathlib.Path(words[1]), pathlib.Path(words[2]), words[3], words[4:])
+    elif len(words) > 2 and words[0] == "keep":
+        keep(pathlib.Path(words[1]), pathlib.Path(words[2]), words[3:])
+    else:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
