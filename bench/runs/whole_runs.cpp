@@ -29,9 +29,11 @@
 #include "heddle/bench/runs/training_sets.hpp"
 #include "heddle/bench/step/variants.hpp"
 #include "heddle/kernels/files.hpp"
+#include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/profiles/profile_store.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/sonfin_learner.hpp"
 #include "heddle/tuner/device_evaluator.hpp"
@@ -145,6 +147,22 @@ Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, con
   return run_learner(device, store.knowledge(), set, options);
 }
 
+/// What was found in a part of the space, as if the whole space had been searched. As it is, the dispatcher would take
+/// it for stale, since a part has other values, and might prefer a mapping that is not of this part.
+Knowledge of_whole_space(const Device& device, Knowledge known, const TrainingSet& set) {
+  const KernelFamily& whole = sonfin::train_family();
+  const KernelVersion version = kernel_version(whole, device.identity());
+  for (Profile& profile : known.profiles) profile.kernels = version;
+  known.models.clear();
+  const Dispatcher dispatcher(device.identity(), whole, known);
+  for (const Problem& problem : rungs_of(set)) {
+    if (dispatcher.choose(problem).tier != Tier::exact) {
+      throw DeviceFailure(Status::launch, fmt::format("no mapping was found for {}", problem.text()));
+    }
+  }
+  return known;
+}
+
 /// With the best mapping of a part of the space.
 Json run_part(Device& device, const KernelFamily& part, const TrainingSet& set, const Options& options) {
   // A search that tried fewer is not called one. It goes on where the last one stopped.
@@ -156,7 +174,7 @@ Json run_part(Device& device, const KernelFamily& part, const TrainingSet& set, 
   for (int attempt = 0; attempt < kAttempts && fewest < kFewest; ++attempt) {
     fewest = search(device, part, store, set, seconds, options.seed);
   }
-  Json result = run_learner(device, store.knowledge(), set, options);
+  Json result = run_learner(device, of_whole_space(device, store.knowledge(), set), set, options);
   result["fewest_configurations_tried"] = fewest;
   return result;
 }
