@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
@@ -14,7 +16,23 @@ namespace heddle {
 /// The files of profiles/shipped/. Made by cmake/embed.cmake.
 const std::vector<SourceFile>& shipped_model_files();
 
+namespace {
+
+/// Whether the user wants to do without, to see what a card comes to by itself.
+bool unwanted() {
+  constexpr const char* kVariable = "HEDDLE_SHIPPED_WEIGHTS";
+  const char* const word = std::getenv(kVariable);
+  if (word == nullptr || *word == '\0') return false;
+  if (std::string_view(word) != "none")
+    throw Error(ErrorKind::usage, fmt::format("{}: found '{}', expected 'none' or nothing", kVariable, word));
+  return true;
+}
+
+}  // namespace
+
 const std::vector<FittedModel>& shipped_models() {
+  static const std::vector<FittedModel> none;
+  if (unwanted()) return none;
   static const std::vector<FittedModel> models = [] {
     std::vector<FittedModel> all;
     for (const SourceFile& file : shipped_model_files()) {

@@ -9,6 +9,7 @@
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/profiles/shipped_models.hpp"
 #include "profiles/support.hpp"
+#include "runtime/device/environment_variable.hpp"
 
 namespace heddle {
 namespace {
@@ -125,6 +126,19 @@ TEST_CASE("a device's own weights come first, then those of its architecture, th
   CHECK(chosen()->fitted() == known[1]);
   known.erase(known.begin() + 1, known.end());
   CHECK(chosen()->source() == CostModel::Source::shipped);
+}
+
+TEST_CASE("the shipped weights can be left out, so that a card is on its own") {
+  {
+    const Variable wanted("HEDDLE_SHIPPED_WEIGHTS", "");
+    CHECK(choose_model(family(), card(), {}));
+  }
+  const Variable none("HEDDLE_SHIPPED_WEIGHTS", "none");
+  CHECK(!choose_model(family(), card(), {}));
+  CHECK(choose_model(family(), card(), {flat(card(), 1.0)})->source() == CostModel::Source::device);
+  const Variable wrong("HEDDLE_SHIPPED_WEIGHTS", "no");
+  CHECK_THROWS_WITH_AS((void)choose_model(family(), card(), {}),
+                       "HEDDLE_SHIPPED_WEIGHTS: found 'no', expected 'none' or nothing", Error);
 }
 
 TEST_CASE("weights that are too far off, or of other terms, are not used, and it is said why") {
