@@ -3,7 +3,8 @@
 iteration is also captured in a CUDA graph, as it is and as torch.compile makes it (mode "max-autotune-no-cudagraphs"). Each
 is timed three times; the median and all times are kept. TF32 is off, and the file says so.
 
-Usage: tsk_pytorch.py POINTS,POINTS,... > tsk_pytorch.json; rows are those of `truck_data POINTS`, read from truck-POINTS.csv.
+Usage: tsk_pytorch.py POINTS,POINTS,... [SECONDS] > tsk_pytorch.json; rows are those of `truck_data POINTS`, read from
+truck-POINTS.csv. After so many seconds nothing more is compiled, which takes longest; 1e9 if they are not given.
 """
 import json
 import statistics
@@ -94,6 +95,7 @@ def cholesky(phi, y):
 
 def main():
     torch.backends.cuda.matmul.allow_tf32 = False
+    compile_until = time.monotonic() + float(sys.argv[2] if len(sys.argv) > 2 else 1e9)
     results = []
     for points in (int(p) for p in sys.argv[1].split(",")):
         with open(f"truck-{points}.csv", encoding="utf-8") as file:
@@ -114,8 +116,9 @@ def main():
         for name, solve in (("lstsq", lstsq), ("cholesky", cholesky)):
             add(name, lambda solve=solve: lambda count: eager(x, y, grid, widths, solve, count))
         add("cholesky captured", lambda: captured(x, y, grid, widths, cholesky))
-        add("cholesky compiled", lambda: captured(x, y, grid, widths, cholesky, torch.compile(
-            iteration, mode="max-autotune-no-cudagraphs", dynamic=False)))
+        if time.monotonic() < compile_until:
+            add("cholesky compiled", lambda: captured(x, y, grid, widths, cholesky, torch.compile(
+                iteration, mode="max-autotune-no-cudagraphs", dynamic=False)))
     print(json.dumps({"torch": torch.__version__, "device": torch.cuda.get_device_name(0),
                       "tf32": torch.backends.cuda.matmul.allow_tf32, "rows": results}, indent=1))
 
