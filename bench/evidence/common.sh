@@ -41,8 +41,10 @@ tidy() {
     -regextype egrep -regex '.*\.(txt|json|jsonl|md|csv|failed)' -printf '%f\n')
   ((${#new[@]})) || return 0
   (cd "$output" && sed -i "${words[@]}" -e "s#$sources/##g" "${new[@]}")
-  # Tables are made of measured files, of whatever origin.
-  mapfile -t new < <(printf '%s\n' "${new[@]}" | grep -Ev '\.(md|failed)$')
+  # Tables are made of measured files, of whatever origin; what failed has shown nothing.
+  mapfile -t new < <(for name in "${new[@]}"; do
+    [[ $name == *.md || $name == *.failed || -e $output/$name.failed ]] || echo "$name"
+  done)
   ((${#new[@]} == 0)) || python3 "$sources/bench/evidence/origins.py" note "$build" "$output" "$commit" "${new[@]}"
 }
 trap tidy EXIT
