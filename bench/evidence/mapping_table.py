@@ -22,7 +22,7 @@ MEANINGS = {
     "default": "what it falls back to where no weights of any card speak",
     "fixed": "the one configuration that is best on average over all cells, found by search among all that every cell allows",
     "fixed per outputs": "likewise, one for each number of outputs",
-    "best captured": "the fastest of the next three",
+    "best captured": "the fastest of what is launched for every sample (GPU-FNN, ATM, heddle's own, searched), in a captured graph",
     "launched captured": "the best that heddle launches for every sample, searched, captured in a graph",
     "atm captured": "ATM's winner, captured in a graph",
     "gpu-fnn captured": "GPU-FNN with its better combine size, captured in a graph",
