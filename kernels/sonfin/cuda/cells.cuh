@@ -263,13 +263,15 @@ class Cells {
     }
   }
 
+  /// Sums of a rule that are added up in parallel, if few rules are passed at once. The same for all rules of a thread:
+  /// those that are equally far from a row must fire equally to the last bit, since the lowest of them leads. Where
+  /// rules are streamed they are as many as without that, so that results are the same.
+  static constexpr int kChains = (Storage == kHalves ? Rules - kCentresHeld : Rules) < 4 ? Vector : 1;
+
   /// The pass of rules First to Last - 1. Pack by pack, so that a pack of the rows is read once for all rules.
   template <bool Moves, int First, int Last>
   __device__ __forceinline__ void pass_of(const Row& row, const Row& next, const float (&rate)[Rules],
                                           float largest_inverse, float (&own)[Rules]) {
-    // Sums that are added up in parallel. Where rules are streamed they are as many as without that, so that results
-    // are the same.
-    constexpr int kChains = (kStreamed > 0 ? Rules : Last - First) < 4 ? Vector : 1;
     float sums[Last - First][kChains];
 #pragma unroll
     for (int r = First; r < Last; ++r) {
@@ -310,7 +312,6 @@ class Cells {
   template <bool Moves>
   __device__ __forceinline__ void pass_of_both(const Row& row, const Row& next, const float (&rate)[Rules],
                                                float largest_inverse, float (&own)[Rules]) {
-    constexpr int kChains = Rules - kCentresHeld < 4 ? Vector : 1;
     float sums[Rules][kChains] = {};
     Pack<Vector> x = row[0], y = Moves ? next[0] : x;
 #pragma unroll
