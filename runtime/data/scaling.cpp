@@ -99,6 +99,16 @@ Scaling declared_scaling(std::span<const Range> ranges) {
   return scaling;
 }
 
+double Scaling::largest_size(std::span<const float> values) const {
+  double largest = 0.0;
+  for (std::size_t first = 0; first < values.size(); first += offset.size()) {
+    for (std::size_t j = 0; j < offset.size(); ++j) {
+      largest = std::max(largest, std::abs((values[first + j] - offset[j]) * factor[j]));
+    }
+  }
+  return largest;
+}
+
 std::optional<std::size_t> Scaling::first_beyond(std::span<const float> values, double largest) const {
   for (std::size_t first = 0; first < values.size(); first += offset.size()) {
     for (std::size_t j = 0; j < offset.size(); ++j) {

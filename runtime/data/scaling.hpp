@@ -33,6 +33,8 @@ struct Scaling {
   std::vector<double> offset, factor;  ///< one per column; factor 0: the column was constant
 
   [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(offset.size()); }
+  /// The largest size of N x columns() values once they are scaled; 0 of no values.
+  [[nodiscard]] double largest_size(std::span<const float> values) const;
   /// Of N x columns() values the first whose scaled size is more than `largest`; nothing if there is none.
   [[nodiscard]] std::optional<std::size_t> first_beyond(std::span<const float> values, double largest) const;
   /// Throws Error(input) that begins with `source` and names row and column of that value.

@@ -22,8 +22,8 @@ constexpr std::array kActivations{
     std::pair(mlp::kRelu, std::string_view("relu")), std::pair(mlp::kLinear, std::string_view("linear")),
     std::pair(mlp::kSoftmax, std::string_view("softmax"))};
 
-/// Sums over a layer of larger weights are infinite in float32.
-constexpr double kLargestWeightOfLayer = 1e30;
+/// Sizes of inputs that a network is asked about: one after the other, each so many times the one before.
+constexpr double kSmallestSize = 1.0, kLargestSize = 1e30, kSizeStep = 1e3;
 
 /// Calls visit(name, number) for every number of a progress that training goes on from.
 template <class Progress, class Visit>
@@ -117,10 +117,15 @@ std::optional<mlp::Activation> activation_of(std::string_view word) {
   return found->first;
 }
 
-std::string fault_of_weights(const MlpModel& network) {
+std::string fault_of_weights(const MlpModel& network, double input) {
   std::string fault = out_of_range("weight", std::span<const float>(network.parameters), 0.0, kLargestWeightOfLayer);
-  if (fault.empty() && !network.parameters.empty() && !holds(network, 1.0)) {
-    fault = "weights whose sums over a layer float32 cannot hold, expected smaller ones";
+  if (!fault.empty() || network.parameters.empty()) return fault;
+  double size = kSmallestSize;
+  while (size < input) size *= kSizeStep;
+  if (!holds(network, size)) {
+    fault = fmt::format(
+        "weights whose sums over a layer float32 cannot hold with scaled inputs of up to {:g}, expected smaller ones",
+        size);
   }
   return fault;
 }
@@ -137,9 +142,9 @@ std::string MlpModel::unready() const { return parameters.empty() ? "a network w
 
 double MlpModel::largest_input() const {
   if (parameters.empty()) return 0.0;
-  double largest = 1e30;
-  while (largest > 1.0 && !holds(*this, largest)) largest *= 1e-3;
-  return largest;
+  double size = kLargestSize;
+  while (size > kSmallestSize && !holds(*this, size)) size /= kSizeStep;
+  return size;
 }
 
 void MlpModel::check(const std::string& source) const {

@@ -11,6 +11,9 @@
 
 namespace heddle {
 
+/// Sums over a layer of larger weights are infinite in float32.
+constexpr float kLargestWeightOfLayer = 1e30F;
+
 /// The functions: see NetworkKind.
 struct MlpModel {
   static constexpr std::string_view kName = "mlp";
@@ -50,7 +53,8 @@ struct MlpModel {
 [[nodiscard]] std::optional<mlp::Activation> activation_of(std::string_view word);
 
 /// Why a network's weights cannot be used, "inf at weight 3, expected ..."; empty if all are finite and float32 holds
-/// what is computed from them and inputs of size 1.
-[[nodiscard]] std::string fault_of_weights(const MlpModel& network);
+/// what is computed from them and inputs of up to the size `input`, which largest_input() then is not below. `input`:
+/// up to 1e30.
+[[nodiscard]] std::string fault_of_weights(const MlpModel& network, double input = 1.0);
 
 }  // namespace heddle

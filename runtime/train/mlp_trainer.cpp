@@ -62,9 +62,6 @@ Beginning mlp_beginning(const TrainingJob& job) {
   }
   if (job.weights != nullptr) {
     network.parameters = read_weights(job.weights->text, job.weights->source, network.layers);
-    if (const std::string fault = fault_of_weights(network); !fault.empty()) {
-      throw Error(ErrorKind::input, fmt::format("{}: found {}", job.weights->source, fault));
-    }
   }
   const Scale targets = parse_scale(options.word("target-scale"));
   return {.options = std::move(options),
@@ -107,6 +104,7 @@ class MlpSession final : public TrainingSession {
       : TrainingSession(device, job, observer, mlp_beginning(job)),
         known_(known),
         rows_(learning_rows(model_, learn())),
+        largest_input_(largest_input()),
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs),
                  own().last ? &*own().last : nullptr, seed_, interval() * rows_.count(), observer.notice,
                  observer.stop) {
@@ -117,6 +115,7 @@ class MlpSession final : public TrainingSession {
     begin();
     if (model_.training.best_epoch > 0) best_ = own().parameters;
     MlpModel::Learning first = first_learning();
+    check_start(first.parameters, job);
     learner_.begin(first);
     checkpoints_.emplace(std::move(first));
     announce(own().largest_bytes());
@@ -147,6 +146,30 @@ class MlpSession final : public TrainingSession {
 
  private:
   [[nodiscard]] MlpModel& own() { return std::get<MlpModel>(model_.network); }
+
+  [[nodiscard]] const MlpModel& own() const { return std::get<MlpModel>(model_.network); }
+
+  /// Why float32 cannot compute with these weights for the rows of this session; empty if it can.
+  [[nodiscard]] std::string fault_of(std::vector<float> parameters) const {
+    const MlpModel network{.layers = own().layers,
+                           .hidden = own().hidden,
+                           .output = own().output,
+                           .parameters = std::move(parameters),
+                           .last = {}};
+    return fault_of_weights(network, largest_input_);
+  }
+
+  /// Throws an Error that names where the weights to begin with come from, unless float32 can compute with them.
+  void check_start(const std::vector<float>& parameters, const TrainingJob& job) const {
+    const std::string fault = fault_of(parameters);
+    if (fault.empty()) return;
+    if (job.weights != nullptr) throw Error(ErrorKind::input, fmt::format("{}: found {}", job.weights->source, fault));
+    if (job.resume != nullptr) {
+      throw Error(ErrorKind::input, fmt::format("{}: found {} in the model to go on from", learn().source, fault));
+    }
+    throw Error(ErrorKind::usage,
+                fmt::format("--initial-weights {}: found {}", options_.word("initial-weights"), fault));
+  }
 
   [[nodiscard]] std::int64_t interval() const {
     const std::int64_t asked = options_.integer("report");
@@ -224,11 +247,8 @@ class MlpSession final : public TrainingSession {
 
   /// Takes the learner and the history back to the epoch in which training diverged.
   void find_divergence() {
-    checkpoints_->find_divergence(learner_, [this](MlpLearner& learner) {
-      MlpModel learnt = own();
-      learnt.parameters = learner.parameters();
-      return fault_of_weights(learnt).empty();
-    });
+    checkpoints_->find_divergence(learner_,
+                                  [this](MlpLearner& learner) { return usable_weights(learner).has_value(); });
     const mlp::Progress& progress = learner_.progress();
     // Found by a row of the next epoch, or by the weights that the last one has left.
     divergence_ = progress.epoch + (progress.halted == mlp::kDiverged || progress.position > 0 ? 1 : 0);
@@ -245,12 +265,23 @@ class MlpSession final : public TrainingSession {
     model_.training.history.push_back(record);
   }
 
+  /// The weights of the moment, if float32 can compute with them; if not, those that robust training goes back to in
+  /// the next epoch. Nothing if there are none.
+  [[nodiscard]] std::optional<std::vector<float>> usable_weights(MlpLearner& learner) const {
+    std::vector<float> weights = learner.parameters();
+    if (fault_of(weights).empty()) return weights;
+    if (!robust()) return std::nullopt;
+    const std::vector<float> state = learner.learning().state;
+    std::copy_n(state.end() - std::ssize(weights), weights.size(), weights.begin());  // the last array: kBestArray
+    if (fault_of(weights).empty()) return weights;
+    return std::nullopt;
+  }
+
   /// Brings the weights of the moment into the model. False, and the model stays as it is, if they are not usable.
   [[nodiscard]] bool take_over() {
-    MlpModel learnt = own();
-    learnt.parameters = learner_.parameters();
-    if (!fault_of_weights(learnt).empty()) return false;
-    own() = std::move(learnt);
+    std::optional<std::vector<float>> weights = usable_weights(learner_);
+    if (!weights) return false;
+    own().parameters = std::move(*weights);
     model_.training.position = learner_.progress().position;
     model_.training.partial_loss = 0.5 * learner_.progress().squares;
     return true;
@@ -297,16 +328,23 @@ class MlpSession final : public TrainingSession {
                         .size = model_.size().text});
   }
 
+  /// Weights that only robust training, by going back, could make something of are none.
+  [[nodiscard]] std::optional<MlpModel::Learning> place_to_go_on_from() {
+    MlpModel::Learning learning = learner_.learning();
+    if (!fault_of(learning.parameters).empty()) return std::nullopt;
+    return learning;
+  }
+
   [[nodiscard]] TrainingResult so_far() {
     Model model = model_;
-    std::get<MlpModel>(model.network).last = learner_.learning();
+    std::get<MlpModel>(model.network).last = place_to_go_on_from();
     std::string message = where_it_stands(model.training);
     return with_best(std::move(model), reports_, Ending::stopped, std::move(message));
   }
 
   [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
                                      std::string message) {
-    std::get<MlpModel>(model.network).last = learner_.learning();
+    std::get<MlpModel>(model.network).last = place_to_go_on_from();
     return with_best(std::move(model), std::move(reports), ending, std::move(message));
   }
 
@@ -330,9 +368,11 @@ class MlpSession final : public TrainingSession {
                        rows_.count());
   }
 
+  [[nodiscard]] bool robust() const { return options_.word("rule") == "adaptive" && options_.flag("robust"); }
+
   /// Whether the errors have risen far, though all numbers are finite. Robust training goes back on its own.
   [[nodiscard]] bool rose() {
-    if (options_.word("rule") == "adaptive" && options_.flag("robust")) return false;
+    if (robust()) return false;
     const std::vector<EpochRecord>& history = model_.training.history;
     const double last = history.back().train_error;
     if (last <= kDivergedError * error_of_mean(rows_)) return false;
@@ -344,9 +384,9 @@ class MlpSession final : public TrainingSession {
   /// Of other weights; infinite if these give no numbers.
   [[nodiscard]] double error_of(std::vector<float> parameters, const Dataset& rows) {
     if (!predictor_) predictor_ = std::make_unique<MlpPredictor>(device_, known_, own(), observer_.notice);
+    if (!fault_of(parameters).empty()) return std::numeric_limits<double>::infinity();
     std::swap(own().parameters, parameters);
-    double error = std::numeric_limits<double>::infinity();
-    if (fault_of_weights(own()).empty()) error = score(model_, rows, predict(*predictor_, model_, rows)).error;
+    const double error = score(model_, rows, predict(*predictor_, model_, rows)).error;
     std::swap(own().parameters, parameters);
     return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
   }
@@ -401,6 +441,7 @@ class MlpSession final : public TrainingSession {
 
   Knowledge known_;
   LearningRows rows_;
+  double largest_input_;
   MlpLearner learner_;
   std::optional<MlpCheckpoints> checkpoints_;  // from the first weights on
   int divergence_ = 0;                         // the epoch in which numbers became none; 0: they did not

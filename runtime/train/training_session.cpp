@@ -65,6 +65,13 @@ void TrainingSession::check_ranges(const InputLimit& limit) const {
   if (test_ != nullptr) check_rows(model_, *test_, limit.largest);
 }
 
+double TrainingSession::largest_input() const {
+  double largest =
+      std::max(model_.inputs.largest_size(learn().values()), model_.inputs.largest_size(parts_.validation.values()));
+  if (test_ != nullptr) largest = std::max(largest, model_.inputs.largest_size(test_->values()));
+  return largest;
+}
+
 void TrainingSession::announce(std::int64_t bytes) const {
   if (observer_.room) observer_.room(largest_encoding(model_, bytes, options_.integer("epochs")));
 }

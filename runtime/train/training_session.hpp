@@ -43,6 +43,8 @@ class TrainingSession : public TrainingRun {
 
   [[nodiscard]] const Dataset& learn() const { return parts_.learn(); }
   [[nodiscard]] bool validating() const { return parts_.validation.rows() > 0; }
+  /// Of all rows that this session learns or scores, once they are scaled: what its networks have to stand.
+  [[nodiscard]] double largest_input() const;
   [[nodiscard]] bool stop() const { return observer_.stop && observer_.stop(); }
   void notice(const std::string& line) const {
     if (observer_.notice) observer_.notice(line);

@@ -217,6 +217,14 @@ TEST_CASE("a rate that diverges later leaves the best weights and a line") {
                              "4", "--epochs", "400", "--report", "1", "--folds", "3"}));
   CHECK(folds.code == 3);
   CHECK(folds.err.find("training diverged in 3 of 3 folds") != std::string::npos);
+  // Rows that are kept back, too, leave a table of all folds and no numbers that are none.
+  const Outcome held_back = place.run(
+      train(data, {"--rule", "plain", "--rate", "1e4", "--validation", "0.2", "--folds", "5", "--metrics", "--json"}));
+  check_refused_later(held_back, 3, {"training diverged in 5 of 5 folds"});
+  const json table = json::parse(held_back.out);
+  REQUIRE(table["folds"].size() == 5);
+  for (const json& fold : table["folds"]) CHECK(fold["test"]["error"].is_number());
+  CHECK(table["metrics"]["rows"] == 64);
   const Outcome predicted = place.run({"predict", model, data, "--device", "cpu", "--json"});
   REQUIRE(predicted.code == 0);
   CHECK(predicted.out.find("nan") == std::string::npos);

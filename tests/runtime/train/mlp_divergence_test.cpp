@@ -152,6 +152,57 @@ TEST_CASE("where rows are kept back, the best weights are those with the smalles
   CHECK(error_on(unseen.model, parts.validation) < 1.0);
 }
 
+TEST_CASE("rows that are scored, not learnt, change nothing about a training that diverges") {
+  const Dataset data = later_data(), test = test::clusters(60, 4, 3, 4, 0.3);
+  for (const char* rate : {"1e4", "1e5", "1e6"}) {
+    for (const char* output : {"softmax", "linear"}) {
+      CAPTURE(rate);
+      CAPTURE(output);
+      const Options options{{"rule", "plain"}, {"rate", rate}, {"output", output}};
+      const TrainingResult alone = train_mlp(data, with(options, {{"report", "1"}}));
+      REQUIRE(alone.ending == Ending::diverged);
+      const TrainingResult tested = train_mlp(data, with(options, {{"report", "1"}}), {.test = &test});
+      CHECK(tested.ending == Ending::diverged);
+      CHECK(tested.message == alone.message);
+      CHECK(mlp_of(tested.model).parameters == mlp_of(alone.model).parameters);
+      const TrainingResult validated = train_mlp(data, with(options, {{"validation", "0.2"}}), {.test = &test});
+      CHECK(validated.ending == Ending::diverged);
+      CHECK(validated.message.starts_with("training diverged in epoch"));
+      REQUIRE(validated.test.has_value());
+      CHECK(std::isfinite(validated.test->error));
+      CHECK_NOTHROW((void)decode_model(encode_model(validated.model), "kept"));
+      CHECK(error_on(validated.model, data) < 10.0);
+      std::int64_t told = 0;
+      const TrainingJob folds = job(perceptrons(), data, with(options, {{"validation", "0.2"}}));
+      CHECK(cross_validate(perceptrons(), cpu(), {}, folds, 5, {}, [&](const FoldResult&) { ++told; }).folds.size() ==
+            5);
+      CHECK(told == 5);
+    }
+  }
+}
+
+TEST_CASE("robust training goes back from weights that float32 cannot use, even where it stops with them") {
+  const Dataset data = test::clusters(150, 4, 3, 3, 0.3);
+  const Options options{{"rule", "adaptive"},      {"layers", "8,8,8,8,8,8,8,8"}, {"hidden", "linear"},
+                        {"first-step", "1000000"}, {"largest-step", "1e6"},       {"epochs", "12"}};
+  const TrainingResult seldom = train_mlp(data, options);
+  CHECK(seldom.ending == Ending::completed);
+  const TrainingResult each = train_mlp(data, with(options, {{"report", "1"}}));
+  CHECK(each.ending == Ending::completed);
+  CHECK(each.message == seldom.message);
+  CHECK(mlp_of(each.model).parameters == mlp_of(seldom.model).parameters);
+  for (int epochs = 1; epochs < 6; ++epochs) {
+    CAPTURE(epochs);
+    Options some = options;
+    some.back().second = std::to_string(epochs);
+    const TrainingResult stopped = train_mlp(data, some);
+    CHECK(stopped.ending == Ending::completed);
+    const Model kept = decode_model(encode_model(stopped.model), "kept");
+    CHECK(std::isfinite(error_on(kept, data)));
+    CHECK(train_mlp(data, {{"epochs", "12"}}, {.resume = &kept}).ending == Ending::completed);
+  }
+}
+
 TEST_CASE("errors that rise far are divergence, too, before they become infinite") {
   const Dataset data = test::clusters(150, 4, 3, 3, 0.3);
   for (const Options& options :
