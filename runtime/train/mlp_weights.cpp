@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -20,7 +21,10 @@ namespace {
 void read_neuron(const Fields& fields, const std::string& source, std::int64_t line, float* bias, float* weights) {
   for (std::size_t j = 0; j < fields.size(); ++j) {
     const std::optional<float> value = parse_number(fields[j]);
-    if (!value) refuse(place(source, line, static_cast<std::int64_t>(j) + 1), in_quotes(fields[j]), "a finite number");
+    if (!value || std::abs(*value) > kLargestWeightOfLayer) {
+      refuse(place(source, line, static_cast<std::int64_t>(j) + 1), in_quotes(fields[j]),
+             fmt::format("a number whose size is at most {:g}", kLargestWeightOfLayer));
+    }
     (j == 0 ? *bias : weights[j - 1]) = *value;
   }
 }

@@ -68,13 +68,38 @@ TEST_CASE("weights of another network are refused in one line") {
         "w:3:1: found the end of the weights in layer 1, expected those of a network 2-3-1");
   CHECK(refused_weights("1 2 3\n4 5 6\n7 8 9\n1 2 3 4\n5\n") ==
         "w:5:1: found one more neuron, expected those of a network 2-3-1");
-  CHECK(refused_weights("1 2 nan\n") == "w:1:3: found 'nan', expected a finite number");
+  CHECK(refused_weights("1 2 nan\n") == "w:1:3: found 'nan', expected a number whose size is at most 1e+30");
   const Dataset data = test::clusters(60, 2, 2, 3);
   const TrainingJob::Weights weights{.text = "1 2\n", .source = "w"};
   CHECK_THROWS_WITH_AS((void)train_from(data, &weights), doctest::Contains("of a network 2-4-3-2"), Error);
   for (const char* network : {"sonfin", "tsk"}) {
     CHECK_THROWS_WITH_AS((void)train_from(data, &weights, network), doctest::Contains("expected --network mlp"), Error);
   }
+}
+
+TEST_CASE("weights that float32 cannot compute with are refused in one line, whatever the rows are for") {
+  CHECK(refused_weights("1 2 -3e30\n") == "w:1:3: found '-3e30', expected a number whose size is at most 1e+30");
+  const Dataset data = test::clusters(60, 2, 2, 3);
+  std::string text;
+  // Sums of a size of 1e36 with inputs of size 1, which scaled rows exceed.
+  for (int neuron = 0; neuron < 4; ++neuron) text += "1e12 1e12 1e12\n";
+  for (int neuron = 0; neuron < 3; ++neuron) text += "1e12 1e12 1e12 1e12 1e12\n";
+  for (int neuron = 0; neuron < 2; ++neuron) text += "1e11 1e11 1e11 1e11\n";
+  const TrainingJob::Weights weights{.text = text, .source = "w"};
+  for (const test::Options& more : {test::Options{}, test::Options{{"validation", "0.2"}}}) {
+    TrainingJob what = job(trainer("mlp"), data, {{"layers", "4,3"}});
+    for (const auto& [name, value] : more) what.options.set(name, value);
+    what.weights = &weights;
+    for (const Dataset* test : {static_cast<const Dataset*>(nullptr), &data}) {
+      what.test = test;
+      CHECK_THROWS_WITH_AS((void)trainer("mlp").train(cpu(), {}, what),
+                           doctest::Contains("w: found weights whose sums over a layer float32 cannot hold"), Error);
+    }
+  }
+  TrainingJob drawn =
+      job(trainer("mlp"), data, {{"layers", "100,100,100,100,100,100,100,100"}, {"initial-weights", "1000"}});
+  CHECK_THROWS_WITH_AS((void)trainer("mlp").train(cpu(), {}, drawn), doctest::Contains("--initial-weights 1000"),
+                       Error);
 }
 
 }  // namespace
