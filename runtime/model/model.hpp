@@ -35,6 +35,7 @@ struct TrainingState {
   std::int64_t position = 0;                   ///< samples learnt of the epoch after them
   double partial_loss = 0.0;                   ///< sum of E over those samples
   std::uint64_t seed = 0;
+  std::string rows;             ///< a digest of the rows learnt and kept back; empty in files of before it
   std::int64_t best_epoch = 0;  ///< by validation error; 0: none
   double best_error = 0.0;      ///< validation error of best_epoch
   std::int64_t epochs_without_improvement = 0;

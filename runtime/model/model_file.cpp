@@ -56,15 +56,17 @@ Json encode(const EpochRecord& r) {
 Json encode(const TrainingState& t) {
   Json history = Json::array();
   for (const EpochRecord& record : t.history) history.push_back(encode(record));
-  return {{"options", t.options},
-          {"epochs", t.epochs},
-          {"position", t.position},
-          {"partial_loss", t.partial_loss},
-          {"seed", t.seed},
-          {"best_epoch", t.best_epoch},
-          {"best_error", t.best_error},
-          {"epochs_without_improvement", t.epochs_without_improvement},
-          {"history", std::move(history)}};
+  Json state{{"options", t.options},
+             {"epochs", t.epochs},
+             {"position", t.position},
+             {"partial_loss", t.partial_loss},
+             {"seed", t.seed},
+             {"best_epoch", t.best_epoch},
+             {"best_error", t.best_error},
+             {"epochs_without_improvement", t.epochs_without_improvement},
+             {"history", std::move(history)}};
+  if (!t.rows.empty()) state["rows"] = t.rows;
+  return state;
 }
 
 Json encode(const AnyNetwork& network) {
@@ -156,6 +158,7 @@ TrainingState decode_training(const CborMap& from) {
   state.position = from.count("position");
   state.partial_loss = from.number("partial_loss");
   state.seed = from.seed("seed");
+  if (from.has("rows")) state.rows = from.word("rows");
   state.best_epoch = from.count("best_epoch");
   state.best_error = from.number("best_error");
   state.epochs_without_improvement = from.count("epochs_without_improvement");

@@ -193,6 +193,9 @@ class MlpSession final : public TrainingSession {
     if (learning.state.size() != learning.parameters.size() * static_cast<std::size_t>(arrays)) learning.state.clear();
     if (learning.state.empty()) {
       learning.state = mlp::first_state(rule, own().layers.parameters(), options_.number("first-step"));
+      learning.progress.best = mlp::kNoError;
+    } else if (robust() && other_rows() && learning.progress.best < mlp::kNoError) {
+      learning.progress.best = robust_error(best_weights(learning));
     }
     if (learning.progress.position >= rows_.count() || learning.progress.epoch != model_.training.epochs) {
       throw Error(ErrorKind::input,
@@ -201,6 +204,19 @@ class MlpSession final : public TrainingSession {
                               learn().source, rows_.count(), learning.progress.position, learning.progress.epoch + 1));
     }
     return learning;
+  }
+
+  /// What robust training takes for the error of these weights, on the rows to learn.
+  [[nodiscard]] double robust_error(std::vector<float> weights) {
+    const double error = error_of(std::move(weights), learn());
+    return std::min(mlp::published_error(2.0 * error / static_cast<double>(rows_.outputs)), mlp::kNoError);
+  }
+
+  /// Of robust training that has had an error.
+  [[nodiscard]] static std::vector<float> best_weights(const MlpModel::Learning& learning) {
+    const auto count = std::ssize(learning.parameters);
+    const auto best = learning.state.begin() + mlp::kBestArray * count;
+    return {best, best + count};
   }
 
   /// Epochs up to `end`, and a report. Says how training ends if it ends here.
@@ -271,8 +287,7 @@ class MlpSession final : public TrainingSession {
     std::vector<float> weights = learner.parameters();
     if (fault_of(weights).empty()) return weights;
     if (!robust()) return std::nullopt;
-    const std::vector<float> state = learner.learning().state;
-    std::copy_n(state.end() - std::ssize(weights), weights.size(), weights.begin());  // the last array: kBestArray
+    weights = best_weights(learner.learning());
     if (fault_of(weights).empty()) return weights;
     return std::nullopt;
   }

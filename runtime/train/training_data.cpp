@@ -6,8 +6,10 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "heddle/kernels/template_source.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/subset.hpp"
@@ -71,6 +73,20 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
   return {.whole = nullptr,
           .subset = select(data, all.subspan(static_cast<std::size_t>(kept_back))),
           .validation = select(data, all.first(static_cast<std::size_t>(kept_back)))};
+}
+
+std::string digest(const DataParts& parts) {
+  std::string all;
+  for (const Dataset* part : {&parts.learn(), &parts.validation}) {
+    const auto add = [&all](const auto& numbers) {
+      const auto bytes = std::as_bytes(std::span(numbers));
+      all += digest(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    };
+    add(part->values());
+    add(part->labels);
+    add(part->targets);
+  }
+  return digest(all);
 }
 
 LearningRows learning_rows(const Model& model, const Dataset& data) {

@@ -24,6 +24,9 @@ struct DataParts {
 /// row. 0 <= fraction < 1.
 [[nodiscard]] DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed);
 
+/// A digest of all these rows: inputs, labels and targets as read, and which are kept back.
+[[nodiscard]] std::string digest(const DataParts& parts);
+
 /// Rows as the network sees them.
 struct LearningRows {
   std::int64_t dim = 0, outputs = 0;

@@ -48,7 +48,9 @@ TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const T
       parts_(part_data(checked_data(job), options_.number("validation"), seed_)),
       model_(job.resume != nullptr
                  ? *job.resume
-                 : model_for(learn(), options_, std::move(beginning.network), beginning.target_scale)) {
+                 : model_for(learn(), options_, std::move(beginning.network), beginning.target_scale)),
+      digest_(digest(parts_)),
+      other_rows_(!model_.training.rows.empty() && model_.training.rows != digest_) {
   check_ranges(beginning.limit);
 }
 
@@ -88,12 +90,13 @@ void TrainingSession::begin() {
   const auto split = state.options.find("validation");
   const bool same_split = split != state.options.end() && split->second == options_.word("validation") &&
                           (state.seed == seed_ || !validating());
-  if (!same_split) {
+  if (!same_split || other_rows()) {
     state.best_epoch = 0;
     state.best_error = 0.0;
     state.epochs_without_improvement = 0;
   }
   sign(model_, options_, device_, learn());
+  state.rows = digest_;
 }
 
 void TrainingSession::tell(EpochReport report, Clock::time_point start, const Candidate& last) {

@@ -53,6 +53,8 @@ class TrainingSession : public TrainingRun {
   /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
   /// best on other rows, or by another measure.
   void begin();
+  /// Whether the model is a resumed one that has learnt other rows than these. False if its file does not tell.
+  [[nodiscard]] bool other_rows() const { return other_rows_; }
   /// Tells the observer how large the model's file may become if the numbers of the network take up to `bytes`.
   void announce(std::int64_t bytes) const;
   /// Shows the observer the model that training begins with, which has this network.
@@ -93,6 +95,8 @@ class TrainingSession : public TrainingRun {
 
   void compare_with_promise(const EpochReport& report, const Candidate& last);
 
+  std::string digest_;  // of the rows
+  bool other_rows_;
   Clock::time_point next_copy_ = Clock::now();
   bool told_slow_ = false;
 };

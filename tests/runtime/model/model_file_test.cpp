@@ -104,6 +104,7 @@ void check_same(const Model& a, const Model& b) {
   CHECK(s.position == t.position);
   CHECK(s.partial_loss == t.partial_loss);
   CHECK(s.seed == t.seed);
+  CHECK(s.rows == t.rows);
   CHECK(s.best_epoch == t.best_epoch);
   CHECK(s.best_error == t.best_error);
   CHECK(s.epochs_without_improvement == t.epochs_without_improvement);
@@ -156,7 +157,10 @@ std::filesystem::path golden(const char* name) { return std::filesystem::path(HE
 
 TEST_CASE("what is saved comes back") {
   const TemporaryFolder folder;
-  for (const Model& model : {sample_classifier(), sample_regression(), sample_system(), sample_perceptron()}) {
+  Model with_rows = sample_classifier();
+  with_rows.training.rows = digest("rows");
+  for (const Model& model :
+       {sample_classifier(), sample_regression(), sample_system(), sample_perceptron(), with_rows}) {
     save_model(model, folder.path() / "model.heddle");
     check_same(load_model(folder.path() / "model.heddle"), model);
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);

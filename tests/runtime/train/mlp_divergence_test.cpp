@@ -22,16 +22,11 @@
 namespace heddle {
 namespace {
 
-using test::cpu, test::job, test::mlp_of, test::Options, test::perceptrons, test::train_mlp;
+using test::cpu, test::error_on, test::job, test::mlp_of, test::Options, test::perceptrons, test::train_mlp;
 
 Options with(Options options, const Options& more) {
   options.insert(options.end(), more.begin(), more.end());
   return options;
-}
-
-double error_on(const Model& model, const Dataset& rows) {
-  const auto predictor = perceptrons().predictor(cpu(), {}, model.network, {});
-  return score(model, rows, predict(*predictor, model, rows)).error;
 }
 
 /// Learns for some epochs, then leaves the valley that is too narrow for its steps.

@@ -1,4 +1,5 @@
-// What tests of trainers share: the CPU, and a job from options as a user writes them.
+// What tests of trainers share: the CPU, and a job from options as a user writes them, the error
+// of a model.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,12 @@ inline TrainingJob job(const Trainer& trainer, const Dataset& data, const Option
   TrainingJob result{.train = &data, .options = OptionValues(trainer.options())};
   for (const auto& [name, value] : options) result.options.set(name, value);
   return result;
+}
+
+/// Mean E of a model on these rows.
+inline double error_on(const Model& model, const Dataset& rows) {
+  const auto predictor = trainer(model.kind()).predictor(cpu(), {}, model.network, {});
+  return score(model, rows, predict(*predictor, model, rows)).error;
 }
 
 }  // namespace heddle::test
