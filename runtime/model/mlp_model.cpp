@@ -22,6 +22,11 @@ constexpr std::array kActivations{
     std::pair(mlp::kRelu, std::string_view("relu")), std::pair(mlp::kLinear, std::string_view("linear")),
     std::pair(mlp::kSoftmax, std::string_view("softmax"))};
 
+/// Squares of gradients among them.
+constexpr double kLargestState = 1e38;
+/// Beyond the squared errors of all rows and outputs that float32 can have in an epoch.
+constexpr double kLargestSquares = 1e60;
+
 /// Sizes of inputs that a network is asked about: one after the other, each so many times the one before.
 constexpr double kSmallestSize = 1.0, kLargestSize = 1e30, kSizeStep = 1e3;
 
@@ -98,7 +103,8 @@ MlpModel::Learning learning_in(const CborMap& from, std::int64_t parameters) {
     if constexpr (std::is_integral_v<T>) {
       check_range(from.source(), name, value, 0.0, sizeof(T) == sizeof(int) ? 2e9 : kLargest);
     } else {
-      check_range(from.source(), name, value, 0.0, mlp::kNoError);
+      const bool sum = std::string_view(name) == "squares";
+      check_range(from.source(), name, value, 0.0, sum ? kLargestSquares : mlp::kNoError);
     }
     number = static_cast<T>(value);
   });
@@ -130,6 +136,12 @@ std::string fault_of_weights(const MlpModel& network, double input) {
   return fault;
 }
 
+std::string fault_of_learning(const MlpModel::Learning& learning) {
+  std::string fault = out_of_range("weight", std::span<const float>(learning.parameters), 0.0, kLargestWeightOfLayer);
+  if (!fault.empty()) return fault;
+  return out_of_range("state", std::span<const float>(learning.state), 0.0, kLargestState);
+}
+
 MlpModel MlpModel::untaught(std::int64_t dim, std::int64_t outputs) {
   MlpModel model;
   model.layers = mlp::layers(dim, {}, outputs);
@@ -153,12 +165,11 @@ void MlpModel::check(const std::string& source) const {
   require(source, fault_of_weights(*this));
   if (!last) return;
   require(source, wrong_count("weights to go on from", last->parameters.size(), layers.parameters()));
-  require(source, out_of_range("weight", std::span<const float>(last->parameters), 0.0, kLargestWeightOfLayer));
   if (last->state.size() % last->parameters.size() != 0 ||
       last->state.size() / last->parameters.size() > mlp::kStateArrays) {
     refuse_model(source, fmt::format("{} states of the training", last->state.size()), "some for each weight");
   }
-  require(source, out_of_range("state", std::span<const float>(last->state), 0.0, mlp::kNoError * 1e8));
+  require(source, fault_of_learning(*last));
 }
 
 void MlpModel::encode(nlohmann::json& into) const {

@@ -56,5 +56,8 @@ struct MlpModel {
 /// what is computed from them and inputs of up to the size `input`, which largest_input() then is not below. `input`:
 /// up to 1e30.
 [[nodiscard]] std::string fault_of_weights(const MlpModel& network, double input = 1.0);
+/// Why training cannot go on from there, "inf at state 3, expected ..."; empty if all numbers are finite and of a size
+/// that rules can work with.
+[[nodiscard]] std::string fault_of_learning(const MlpModel::Learning& learning);
 
 }  // namespace heddle

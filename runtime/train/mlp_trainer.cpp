@@ -343,23 +343,32 @@ class MlpSession final : public TrainingSession {
                         .size = model_.size().text});
   }
 
-  /// Weights that only robust training, by going back, could make something of are none.
-  [[nodiscard]] std::optional<MlpModel::Learning> place_to_go_on_from() {
+  /// Gives `model` the place to go on from. None is one with weights that only robust training, by going back, could
+  /// make something of, or with moments that are infinite.
+  void put_place_to_go_on_from(Model& model) {
     MlpModel::Learning learning = learner_.learning();
-    if (!fault_of(learning.parameters).empty()) return std::nullopt;
-    return learning;
+    if (fault_of(learning.parameters).empty() && fault_of_learning(learning).empty()) {
+      std::get<MlpModel>(model.network).last = std::move(learning);
+    } else {
+      forget_place(model);
+    }
+  }
+  static void forget_place(Model& model) {
+    std::get<MlpModel>(model.network).last.reset();
+    model.training.position = 0;
+    model.training.partial_loss = 0.0;
   }
 
   [[nodiscard]] TrainingResult so_far() {
     Model model = model_;
-    std::get<MlpModel>(model.network).last = place_to_go_on_from();
+    put_place_to_go_on_from(model);
     std::string message = where_it_stands(model.training);
     return with_best(std::move(model), reports_, Ending::stopped, std::move(message));
   }
 
   [[nodiscard]] TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,
                                      std::string message) {
-    std::get<MlpModel>(model.network).last = place_to_go_on_from();
+    put_place_to_go_on_from(model);
     return with_best(std::move(model), std::move(reports), ending, std::move(message));
   }
 
@@ -412,9 +421,7 @@ class MlpSession final : public TrainingSession {
     const std::string message = divergence();
     TrainingState& state = model_.training;
     // What went wrong is no place to go on from.
-    own().last.reset();
-    state.position = 0;
-    state.partial_loss = 0.0;
+    forget_place(model_);
     double least = best_ ? state.best_error : std::numeric_limits<double>::infinity();
     std::int64_t epoch = state.best_epoch;
     const Dataset& judge = validating() ? parts_.validation : learn();

@@ -198,6 +198,29 @@ TEST_CASE("robust training goes back from weights that float32 cannot use, even 
   }
 }
 
+TEST_CASE("a model whose moments are infinite has its weights, and goes on from them as at a start") {
+  const Dataset data = test::curves(60, 2, 5);
+  std::string text;
+  for (int neuron = 0; neuron < 3; ++neuron) text += "1e9 1e9 1e9\n";
+  for (int neuron = 0; neuron < 2; ++neuron) text += "1e9 1e9 1e9 1e9\n";
+  const TrainingJob::Weights weights{.text = text, .source = "w"};
+  const TrainingResult result = train_mlp(data, {{"layers", "3"}, {"epochs", "2"}}, {.weights = &weights});
+  CHECK(result.ending == Ending::completed);
+  CHECK_FALSE(mlp_of(result.model).last.has_value());
+  const Model kept = decode_model(encode_model(result.model), "kept");
+  CHECK(train_mlp(data, {{"epochs", "3"}}, {.resume = &kept}).model.training.epochs == 3);
+
+  // Stopped within an epoch whose errors are large, and which takes several runs.
+  int asked = 0;
+  const Dataset more = test::curves(3000, 2, 5);
+  TrainingJob what = job(perceptrons(), more, {{"layers", "3"}, {"batch", "1"}, {"rule", "plain"}, {"rate", "1e-30"}});
+  what.weights = &weights;
+  const TrainingResult stopped = perceptrons().train(cpu(), {}, what, {.stop = [&] { return ++asked > 1; }});
+  CHECK(stopped.ending == Ending::stopped);
+  CHECK(stopped.model.training.position > 0);
+  CHECK_NOTHROW((void)decode_model(encode_model(stopped.model), "stopped"));
+}
+
 TEST_CASE("errors that rise far are divergence, too, before they become infinite") {
   const Dataset data = test::clusters(150, 4, 3, 3, 0.3);
   for (const Options& options :
