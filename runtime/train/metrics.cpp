@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "heddle/kernels/arithmetic.hpp"
 
@@ -65,12 +67,18 @@ void measure_targets(std::span<const Dataset> sets, std::span<const Answers> ans
       }
     };
     double mean = 0.0, squares = 0.0, deviations = 0.0;
-    for_each_row([&](double target, double) { mean += target / rows; });
+    double smallest = std::numeric_limits<double>::infinity(), largest = -smallest;
+    for_each_row([&](double target, double) {
+      mean += target / rows;
+      smallest = std::min(smallest, target);
+      largest = std::max(largest, target);
+    });
     for_each_row([&](double target, double value) {
       squares += square(value - target);
       deviations += square(target - mean);
     });
-    const std::optional<double> unexplained = ratio(squares, deviations);
+    // Not the deviations: rounding of the mean leaves a constant target tiny ones.
+    const std::optional<double> unexplained = smallest == largest ? std::nullopt : ratio(squares, deviations);
     found.targets.push_back({.name = names.empty() ? fmt::format("output_{}", l + 1) : names[l],
                              .rmse = std::sqrt(squares / rows),
                              .r2 = unexplained ? std::optional(1.0 - *unexplained) : std::nullopt});

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace heddle {
@@ -54,6 +57,28 @@ TEST_CASE("metrics of numbers are in the data's units") {
   CHECK(*found.targets[0].r2 == doctest::Approx(0.5));
   CHECK(found.targets[1].rmse == doctest::Approx(0.70710678));
   CHECK_FALSE(found.targets[1].r2.has_value());
+}
+
+TEST_CASE("a constant target has no R2, whatever rounding makes of its mean") {
+  Model model;
+  model.task = Task::regress;
+  model.network = MlpModel::untaught(1, 1);
+  model.targets = {Scale::none, {0}, {1}};
+  for (const float constant : {0.1F, 3.3F, 1e8F, 16777217.0F, -1e-30F}) {
+    for (int rows = 1; rows < 30; ++rows) {
+      CAPTURE(constant);
+      CAPTURE(rows);
+      const std::vector<float> all(static_cast<std::size_t>(rows), constant);
+      Dataset data;
+      data.task = Task::regress;
+      data.dim = 1;
+      data.inputs = data.targets = all;
+      data.targets_per_row = 1;
+      const Metrics found = metrics(model, data, std::vector<float>(all.size(), 0.0F));
+      CHECK_FALSE(found.targets[0].r2.has_value());
+      CHECK(found.targets[0].rmse == doctest::Approx(std::abs(constant)));
+    }
+  }
 }
 
 }  // namespace
