@@ -57,6 +57,9 @@ Dataset draw_rows(const Dataset& from, std::int64_t count, std::uint64_t seed) {
 }
 
 std::vector<std::vector<std::int32_t>> deal_folds(const Dataset& data, std::int64_t folds, std::uint64_t seed) {
+  if (data.rows() < 2) {
+    throw Error(ErrorKind::input, fmt::format("{}: found one row, expected at least 2 for --folds", data.source));
+  }
   if (folds < 2 || folds > data.rows()) {
     throw Error(ErrorKind::usage, fmt::format("--folds: found {}, expected 2 to {}, as many as {} has rows", folds,
                                               data.rows(), data.source));

@@ -16,7 +16,8 @@ namespace heddle {
 [[nodiscard]] Dataset draw_rows(const Dataset& from, std::int64_t count, std::uint64_t seed);
 
 /// Deals the rows out to `folds` parts as the seed says; each part has its indices in the data's order, and for classes
-/// as nearly as many rows of each class as the others. Throws Error(usage) unless 2 <= folds <= N.
+/// as nearly as many rows of each class as the others. Throws Error(input) for a single row, Error(usage) unless 2 <=
+/// folds <= N.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> deal_folds(const Dataset& data, std::int64_t folds,
                                                                 std::uint64_t seed);
 

@@ -42,6 +42,8 @@ TEST_CASE("folds hold every row once, and nearly as many of each class") {
   }
   CHECK(rows.size() == 101);
   CHECK_THROWS_AS((void)deal_folds(data, 102, 1), Error);
+  CHECK_THROWS_WITH_AS((void)deal_folds(test::clusters(1, 2, 2, 1), 2, 1),
+                       "clusters: found one row, expected at least 2 for --folds", Error);
 }
 
 TEST_CASE("every network is cross-validated; mean, spread and metrics are those of the folds") {
