@@ -213,9 +213,25 @@ class Run {
     quiet.notice = [this](const std::string& line) { tell(line); };
     quiet.stop = interrupted;
     const TrainingJob job{.train = &train_, .options = values_, .weights = weights_ ? &*weights_ : nullptr};
-    const CrossValidation all = cross_validate(trainer_, *device_, known, job, options_.folds, quiet,
-                                               [&](const FoldResult& fold) { say(table.line(fold)); });
+    const auto told = [&](const CrossValidation& so_far) {
+      say(table.line(so_far.folds.back()));
+      const std::scoped_lock lock(so_far_mutex_);
+      folds_so_far_ = so_far;
+    };
+    CrossValidation all;
+    {
+      const LeaveInTime leave([&] {
+        const std::scoped_lock lock(so_far_mutex_);
+        folds_so_far_.stopped = true;
+        return conclude(folds_so_far_, table);
+      });
+      all = cross_validate(trainer_, *device_, known, job, options_.folds, quiet, told);
+    }
     bar_.clear();
+    return conclude(all, table);
+  }
+
+  int conclude(const CrossValidation& all, const FoldTable& table) {
     if (options_.common.json) {
       Json document{
           {"device", device_->label()}, {"data", train_.source}, {"rows", train_.rows()}, {"network", trainer_.name()}};
@@ -406,6 +422,7 @@ class Run {
   std::optional<TrainingGain> gain_;   // with --compare
   std::optional<Metrics> measured_;    // with --metrics
   std::optional<TrainingResult> so_far_;
+  CrossValidation folds_so_far_;
 };
 
 int run(const Context& context, const TrainOptions& options) {

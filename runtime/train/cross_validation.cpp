@@ -33,6 +33,7 @@ std::optional<double> last_train_error(const TrainingState& state) {
 
 void summarize(CrossValidation& all) {
   const auto count = static_cast<double>(all.folds.size());
+  all.mean = 0.0;
   for (const FoldResult& fold : all.folds) all.mean += fold.test.value / count;
   if (all.folds.size() < 2) return;
   double squares = 0.0;
@@ -44,7 +45,7 @@ void summarize(CrossValidation& all) {
 
 CrossValidation cross_validate(const Trainer& trainer, Device& device, const Knowledge& known, const TrainingJob& job,
                                std::int64_t folds, const TrainingObserver& observer,
-                               const std::function<void(const FoldResult&)>& told) {
+                               const std::function<void(const CrossValidation&)>& told) {
   const Dataset& data = *job.train;
   const auto parts = deal_folds(data, folds, static_cast<std::uint64_t>(job.options.integer("seed")));
   CrossValidation all;
@@ -77,10 +78,10 @@ CrossValidation cross_validate(const Trainer& trainer, Device& device, const Kno
                          .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     answers.push_back(answers_of(result.model, outputs));
     tested.push_back(std::move(test));
-    if (told) told(all.folds.back());
+    summarize(all);
+    all.metrics = metrics(tested, answers);
+    if (told) told(all);
   }
-  summarize(all);
-  if (!tested.empty()) all.metrics = metrics(tested, answers);
   return all;
 }
 

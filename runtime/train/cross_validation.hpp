@@ -34,11 +34,11 @@ struct CrossValidation {
 };
 
 /// Trains `folds` networks as `job` says, which neither has test rows nor resumes a model; the parts are deal_folds(),
-/// by the option seed. `told` is called after each fold. Throws what Trainer::begin() throws. The observer's `stop`
-/// ends it: the fold under way is then left out.
+/// by the option seed. `told` is called after each fold, with all that are finished. Throws what Trainer::begin()
+/// throws. The observer's `stop` ends it: the fold under way is then left out.
 [[nodiscard]] CrossValidation cross_validate(const Trainer& trainer, Device& device, const Knowledge& known,
                                              const TrainingJob& job, std::int64_t folds,
                                              const TrainingObserver& observer,
-                                             const std::function<void(const FoldResult&)>& told);
+                                             const std::function<void(const CrossValidation&)>& told);
 
 }  // namespace heddle

@@ -251,6 +251,19 @@ TEST_CASE("Ctrl-C is heard in an iteration that takes far longer than 2 s") {
   CHECK(outcome.out.find("us/sample") == std::string::npos);  // it was in the first one
 }
 
+TEST_CASE("Ctrl-C is heard within a fold whose iterations take far longer than 2 s") {
+  const Workplace place;
+  std::vector<std::string> arguments = least_squares(place.write("data.csv", random_rows()), "1600");
+  arguments.resize(arguments.size() - 2);  // without a model
+  arguments.insert(arguments.end(), {"--folds", "3", "--json"});
+  const Process process = place.start(arguments);
+  wait_until_it_listens(process.id);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  const Outcome outcome = interrupted_by(SIGINT, place, process);
+  CHECK(outcome.err.find("interrupted after 0 of 3 folds") != std::string::npos);
+  CHECK(json::parse(outcome.out)["folds"].empty());
+}
+
 TEST_CASE("an interrupted training goes on as if nothing had happened") {
   const Workplace place;
   const std::string data = place.write("data.csv", table(3000, 8, 5, 3));

@@ -54,7 +54,10 @@ TEST_CASE("every network is cross-validated; mean, spread and metrics are those 
       int told = 0;
       const CrossValidation all =
           cross_validate(*trainer, test::cpu(), {}, test::job(*trainer, data, {{"epochs", "3"}}), 4, {},
-                         [&](const FoldResult& fold) { CHECK(fold.fold == ++told); });
+                         [&](const CrossValidation& so_far) {
+                           CHECK(so_far.folds.back().fold == ++told);
+                           CHECK(so_far.metrics.rows == 30 * told);
+                         });
       REQUIRE(all.folds.size() == 4);
       double sum = 0.0, squares = 0.0;
       for (const FoldResult& fold : all.folds) {
@@ -83,7 +86,7 @@ TEST_CASE("a cross-validation that is stopped keeps the folds that were finished
   observer.stop = [&] { return finished == 2; };
   const CrossValidation all =
       cross_validate(perceptrons, test::cpu(), {}, test::job(perceptrons, data, {{"epochs", "3"}}), 5, observer,
-                     [&](const FoldResult&) { ++finished; });
+                     [&](const CrossValidation&) { ++finished; });
   CHECK(all.stopped);
   CHECK(all.folds.size() == 2);
 }

@@ -169,8 +169,9 @@ TEST_CASE("rows that are scored, not learnt, change nothing about a training tha
       CHECK(error_on(validated.model, data) < 10.0);
       std::int64_t told = 0;
       const TrainingJob folds = job(perceptrons(), data, with(options, {{"validation", "0.2"}}));
-      CHECK(cross_validate(perceptrons(), cpu(), {}, folds, 5, {}, [&](const FoldResult&) { ++told; }).folds.size() ==
-            5);
+      CHECK(cross_validate(perceptrons(), cpu(), {}, folds, 5, {}, [&](const CrossValidation&) {
+              ++told;
+            }).folds.size() == 5);
       CHECK(told == 5);
     }
   }
@@ -253,7 +254,7 @@ TEST_CASE("folds that diverge in their first epoch have results, but no train er
   std::int64_t told = 0;
   const Options options = with(kAtOnce, {{"rate", "1e6"}, {"batch", "1"}});
   const CrossValidation all = cross_validate(perceptrons(), cpu(), {}, job(perceptrons(), data, options), 3, {},
-                                             [&](const FoldResult&) { ++told; });
+                                             [&](const CrossValidation&) { ++told; });
   CHECK(told == 3);
   REQUIRE(all.folds.size() == 3);
   for (const FoldResult& fold : all.folds) {
