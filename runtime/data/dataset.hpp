@@ -34,6 +34,8 @@ struct Dataset {
   std::vector<std::string> target_names;  ///< the label columns' names from the header; empty without one
   /// In place of `inputs`: N x D of a caller, who keeps them alive and as they are while the dataset is used.
   std::span<const float> borrowed = {};
+  /// Of a part of the rows of a source: what number each has there, from 1; empty where all are there.
+  std::vector<std::int64_t> numbers = {};
   InputCoding coding;                ///< how columns of words became inputs; without columns if there are none
   std::vector<Range> input_ranges;   ///< D where the file declares them, else empty
   std::vector<Range> target_ranges;  ///< regress: of each target where the file declares them, else empty
@@ -44,6 +46,10 @@ struct Dataset {
     return inputs.empty() ? borrowed : std::span<const float>(inputs);
   }
   [[nodiscard]] std::int64_t rows() const { return dim == 0 ? 0 : static_cast<std::int64_t>(values().size()) / dim; }
+  /// For messages: the number of the row with this index in its source, from 1.
+  [[nodiscard]] std::int64_t row_number(std::size_t index) const {
+    return numbers.empty() ? static_cast<std::int64_t>(index) + 1 : numbers[index];
+  }
   /// L: classes, or targets of a row.
   [[nodiscard]] std::int64_t outputs() const {
     return task == Task::classify ? static_cast<std::int64_t>(classes.size()) : targets_per_row;

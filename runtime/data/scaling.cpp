@@ -118,7 +118,8 @@ std::optional<std::size_t> Scaling::first_beyond(std::span<const float> values, 
   return std::nullopt;
 }
 
-void Scaling::check(std::span<const float> values, std::string_view source, double largest) const {
+void Scaling::check(std::span<const float> values, std::string_view source, double largest,
+                    std::span<const std::int64_t> numbers) const {
   const std::optional<std::size_t> beyond = first_beyond(values, largest);
   if (!beyond) return;
   const std::size_t row = *beyond / offset.size(), j = *beyond % offset.size();
@@ -127,10 +128,12 @@ void Scaling::check(std::span<const float> values, std::string_view source, doub
       ErrorKind::input,
       fmt::format("{}: found {} in row {}, number {}, expected a number from {:.3g} to {:.3g}, with which float32 "
                   "can compute",
-                  source, values[*beyond], row + 1, j + 1, offset[j] - reach, offset[j] + reach));
+                  source, values[*beyond], numbers.empty() ? static_cast<std::int64_t>(row) + 1 : numbers[row], j + 1,
+                  offset[j] - reach, offset[j] + reach));
 }
 
-std::vector<float> Scaling::apply(std::span<const float> values, std::string_view source, double largest) const {
+std::vector<float> Scaling::apply(std::span<const float> values, std::string_view source, double largest,
+                                  std::span<const std::int64_t> numbers) const {
   std::vector<float> scaled(values.size());
   double found = 0.0;
   for (std::size_t first = 0; first < values.size(); first += offset.size()) {
@@ -140,7 +143,7 @@ std::vector<float> Scaling::apply(std::span<const float> values, std::string_vie
       scaled[first + j] = static_cast<float>(value);
     }
   }
-  if (found > largest) check(values, source, largest);
+  if (found > largest) check(values, source, largest, numbers);
   return scaled;
 }
 

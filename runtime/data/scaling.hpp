@@ -37,11 +37,14 @@ struct Scaling {
   [[nodiscard]] double largest_size(std::span<const float> values) const;
   /// Of N x columns() values the first whose scaled size is more than `largest`; nothing if there is none.
   [[nodiscard]] std::optional<std::size_t> first_beyond(std::span<const float> values, double largest) const;
-  /// Throws Error(input) that begins with `source` and names row and column of that value.
-  void check(std::span<const float> values, std::string_view source, double largest) const;
+  /// Throws Error(input) that begins with `source` and names row and column of that value. `numbers`: what the rows are
+  /// called; empty: 1, 2, and so on.
+  void check(std::span<const float> values, std::string_view source, double largest,
+             std::span<const std::int64_t> numbers = {}) const;
   /// `values`: N x columns(). Throws what check() throws; without `largest` for what float32 cannot hold.
   [[nodiscard]] std::vector<float> apply(std::span<const float> values, std::string_view source = "values",
-                                         double largest = std::numeric_limits<float>::max()) const;
+                                         double largest = std::numeric_limits<float>::max(),
+                                         std::span<const std::int64_t> numbers = {}) const;
   /// The inverse; a constant column comes back as its training value, and what float32 cannot hold as its largest.
   [[nodiscard]] std::vector<float> invert(std::span<const float> scaled) const;
 };

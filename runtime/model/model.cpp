@@ -65,8 +65,10 @@ Expectation Model::expectation() const {
 }
 
 void check_rows(const Model& model, const Dataset& data, double largest) {
-  model.inputs.check(data.values(), data.source, largest);
-  if (model.task == Task::regress) model.targets.check(data.targets, data.source, std::numeric_limits<float>::max());
+  model.inputs.check(data.values(), data.source, largest, data.numbers);
+  if (model.task == Task::regress) {
+    model.targets.check(data.targets, data.source, std::numeric_limits<float>::max(), data.numbers);
+  }
 }
 
 std::vector<float> network_inputs(const Model& model, const Dataset& data) {
@@ -74,11 +76,13 @@ std::vector<float> network_inputs(const Model& model, const Dataset& data) {
     throw Error(ErrorKind::input, fmt::format("{}: found {} inputs a row, expected {} as the model was taught with",
                                               data.source, data.dim, model.dim()));
   }
-  return model.inputs.apply(data.values(), data.source, model.largest_input());
+  return model.inputs.apply(data.values(), data.source, model.largest_input(), data.numbers);
 }
 
 std::vector<float> network_targets(const Model& model, const Dataset& data) {
-  if (model.task == Task::regress) return model.targets.apply(data.targets, data.source);
+  if (model.task == Task::regress) {
+    return model.targets.apply(data.targets, data.source, std::numeric_limits<float>::max(), data.numbers);
+  }
   const auto outputs = static_cast<std::size_t>(model.outputs());
   std::vector<float> targets(data.labels.size() * outputs, 0.0F);
   for (std::size_t i = 0; i < data.labels.size(); ++i) {

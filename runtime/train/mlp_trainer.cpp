@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/rules.hpp"
 #include "heddle/kernels/mlp/train.hpp"
@@ -71,7 +72,7 @@ Beginning mlp_beginning(const TrainingJob& job) {
 }
 
 /// Throws Error(input) where an output cannot reach a target.
-void check_targets(const LearningRows& rows, const OptionValues& options, const std::string& source) {
+void check_targets(const LearningRows& rows, const OptionValues& options, const Dataset& data) {
   if (options.word("output") != "sigmoid") return;
   const auto beyond = std::ranges::find_if(rows.targets, [](float target) { return target < 0.0F || target > 1.0F; });
   if (beyond == rows.targets.end()) return;
@@ -79,7 +80,8 @@ void check_targets(const LearningRows& rows, const OptionValues& options, const 
       ErrorKind::input,
       fmt::format("{}: found the target {} in row {}, expected a number from 0 to 1, which --output sigmoid can "
                   "reach with --target-scale {}",
-                  source, *beyond, (beyond - rows.targets.begin()) / rows.outputs + 1, options.word("target-scale")));
+                  data.source, *beyond, data.row_number(at((beyond - rows.targets.begin()) / rows.outputs)),
+                  options.word("target-scale")));
 }
 
 /// The error of the best answer that is the same for all rows: the mean of their targets.
@@ -108,7 +110,7 @@ class MlpSession final : public TrainingSession {
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs),
                  own().last ? &*own().last : nullptr, seed_, interval() * rows_.count(), observer.notice,
                  observer.stop) {
-    check_targets(rows_, options_, learn().source);
+    check_targets(rows_, options_, learn());
     if (scoring()) {
       predictor_ = std::make_unique<MlpPredictor>(device, known, own(), observer.notice, observer.stop);
     }

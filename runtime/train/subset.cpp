@@ -32,7 +32,9 @@ Dataset select(const Dataset& from, std::span<const std::int32_t> rows) {
                .target_ranges = from.target_ranges,
                .remarks = {}};
   part.inputs.reserve(rows.size() * at(from.dim));
+  part.numbers.reserve(rows.size());
   for (const std::int32_t row : rows) {
+    part.numbers.push_back(from.row_number(at(row)));
     const auto inputs = from.row(row);
     part.inputs.insert(part.inputs.end(), inputs.begin(), inputs.end());
     if (from.task == Task::classify) {

@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-/// The rows with these indices, in this order; all else is as in `from`.
+/// The rows with these indices, in this order, with the numbers that they have in the source; all else is as in `from`.
 [[nodiscard]] Dataset select(const Dataset& from, std::span<const std::int32_t> rows);
 
 /// `count` rows that the seed draws, in the data's order. Throws Error(usage) unless 1 <= count <= N.

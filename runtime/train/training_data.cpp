@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,7 +93,7 @@ std::string digest(const DataParts& parts) {
 LearningRows learning_rows(const Model& model, const Dataset& data) {
   return {.dim = data.dim,
           .outputs = data.outputs(),
-          .rows = model.inputs.apply(data.values(), data.source),
+          .rows = model.inputs.apply(data.values(), data.source, std::numeric_limits<float>::max(), data.numbers),
           .targets = network_targets(model, data)};
 }
 

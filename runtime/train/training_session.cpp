@@ -61,7 +61,8 @@ void TrainingSession::check_ranges(const InputLimit& limit) const {
         fmt::format("--scale {}{}{}: found {} in row {} of {}, expected scaled inputs up to {:.3g}, so that "
                     "float32 can hold {}",
                     options_.word("scale"), limit.setting.empty() ? "" : ", ", limit.setting, learn().values()[*beyond],
-                    *beyond / static_cast<std::size_t>(learn().dim) + 1, learn().source, limit.largest, limit.held));
+                    learn().row_number(*beyond / static_cast<std::size_t>(learn().dim)), learn().source, limit.largest,
+                    limit.held));
   }
   check_rows(model_, parts_.validation, limit.largest);
   if (test_ != nullptr) check_rows(model_, *test_, limit.largest);

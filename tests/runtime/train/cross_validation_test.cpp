@@ -24,6 +24,26 @@ TEST_CASE("rows are drawn by the seed, once each, in the data's order") {
   CHECK_THROWS_AS((void)draw_rows(data, 51, 1), Error);
 }
 
+TEST_CASE("a row of a part has the number that it has in the file") {
+  Dataset data = test::clusters(50, 3, 2, 1);
+  const std::vector<std::int32_t> some{40, 7, 12}, last{2, 0};
+  const Dataset part = select(data, some);
+  CHECK(data.row_number(40) == 41);
+  CHECK(part.numbers == std::vector<std::int64_t>{41, 8, 13});
+  CHECK(select(part, last).numbers == std::vector<std::int64_t>{13, 41});
+
+  data.inputs[30 * 3 + 1] = 1e30F;
+  for (const char* validation : {"0", "0.5"}) {
+    for (const Trainer* trainer : trainers()) {
+      CAPTURE(trainer->name());
+      const TrainingJob job = test::job(*trainer, data, {{"scale", "none"}, {"validation", validation}});
+      CHECK_THROWS_WITH_AS((void)trainer->train(test::cpu(), {}, job), doctest::Contains("1e+30 in row 31"), Error);
+      CHECK_THROWS_WITH_AS((void)cross_validate(*trainer, test::cpu(), {}, job, 5, {}, {}),
+                           doctest::Contains("1e+30 in row 31"), Error);
+    }
+  }
+}
+
 TEST_CASE("folds hold every row once, and nearly as many of each class") {
   const Dataset data = test::clusters(101, 3, 3, 1);
   const auto folds = deal_folds(data, 5, 1);
