@@ -158,11 +158,11 @@ const std::vector<Path>& paths() {
       perceptron(150, 40, 0, 10, 37, 37, "scheme=spread block_size=64 blocks=4 input_parts=1"),
       // Hidden neurons divided among clusters, and their inputs in them, kernels/mlp/cuda/neurons.cuh: a step of one
       // row, which some blocks do not have, and clusters of fewer neurons than slots; rows that are copied in packs, a
-      // last part with fewer inputs, and as many outputs as there can be; clusters of one block, with all rows at once;
+      // last part with fewer inputs, and as many outputs as there can be; all rows at once;
       // one output.
       perceptron(13, 17, 0, 3, 211, 30, "scheme=neurons block_size=64 blocks=8 input_parts=2"),
       perceptron(60, 30, 0, 16, 80, 40, "scheme=neurons block_size=256 blocks=32 input_parts=8"),
-      perceptron(20, 9, 0, 10, 29, 29, "scheme=neurons block_size=128 blocks=2 input_parts=1"),
+      perceptron(20, 9, 0, 10, 29, 29, "scheme=neurons block_size=128 blocks=4 input_parts=2"),
       perceptron(45, 64, 0, 1, 97, 50, "scheme=neurons block_size=128 blocks=32 input_parts=4"),
       // The inputs divided among the blocks of clusters, kernels/mlp/cuda/cluster.cuh: several layers behind the first
       // one; one layer, and a block without rows; a half with one quad of neurons, more columns than a chunk has, and a

@@ -106,6 +106,13 @@ void check_bad_instantiation(Device& device, const KernelFamily& family) {
   }
 }
 
+/// Whether the blocks of several clusters have to run at once.
+bool wants_clusters(const ContractCase& what, const Device& device) {
+  const Plan plan = what.family->plan(what.configuration, what.problem, device.identity(), kSamples);
+  return std::any_of(plan.launches.begin(), plan.launches.end(),
+                     [](const Launch& launch) { return launch.resident && launch.cluster > 1; });
+}
+
 }  // namespace
 
 HostImage outcome_of_default(Device& device, const KernelFamily& family, std::uint64_t seed) {
@@ -147,6 +154,10 @@ ContractResult try_configurations(Device& device, const ContractSample& sample) 
     ++result.tried[family];
     Verifier& verifier = verifiers.of(*what.family, requests[done->first].kernels, std::move(done->second.binary));
     const auto judge = [&](const Verdict& verdict) {
+      if (verdict.status == Status::launch && wants_clusters(what, device)) {
+        ++result.without_room[family];
+        return verdict.status;
+      }
       if (verdict.status != Status::correct) complain(std::string(text(verdict.status)) + ": " + verdict.message);
       return verdict.status;
     };
@@ -186,6 +197,8 @@ void run_device_contract(Device& device, const ContractSample& sample) {
     const auto own = result.tried.find(family->name());
     REQUIRE(own != result.tried.end());
     tried += own->second;
+    const auto without = result.without_room.find(family->name());
+    CHECK((without == result.without_room.end() || without->second * 10 <= own->second));
   }
   MESSAGE(device.label() << " (" << device.identity().name << "): " << tried << " of " << result.drawn
                          << " configurations tried");

@@ -49,6 +49,8 @@ void run_device_contract(Device& device, const ContractSample& sample);
 struct ContractResult {
   std::vector<std::string> complaints;                    ///< a line for every configuration that is wrong
   std::map<std::string, std::size_t, std::less<>> tried;  ///< by family: configurations
+  /// Of them: clusters for which the device has no room at once, which it says after compiling only.
+  std::map<std::string, std::size_t, std::less<>> without_room;
   std::size_t drawn = 0;
 };
 

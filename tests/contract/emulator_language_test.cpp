@@ -238,9 +238,11 @@ struct Result {
   std::vector<float> out;
 };
 
-Result run(const std::string& kernel, const TemplateSource& source, std::uint64_t order, int capability = 90) {
+Result run(const std::string& kernel, const TemplateSource& source, std::uint64_t order, int capability = 90,
+           unsigned cluster = 0) {
   const auto device = open_emulator({.capability = capability, .order = order});
   Plan what = plan(kernel);
+  if (cluster > 0) what.launches.back().cluster = cluster;
   const auto binary = compile_one(*device, {&source, what.kernels}).binary;
   Result result;
   result.out.resize(kCount);
@@ -403,6 +405,13 @@ TEST_CASE("emulator: a thread that looks at one packet many times before it deci
     CHECK(result.finding == "");
     CHECK(result.out == right.out);
   }
+}
+
+TEST_CASE("emulator: a message needs a cluster of two blocks, as on a GPU") {
+  const TemplateSource whole = source(kKernels);
+  CHECK(run("gather", whole, 0, 90, 2).finding == "");
+  const std::string alone = run("gather", whole, 0, 90, 1).finding;
+  CHECK_MESSAGE(alone.find("no cluster has two blocks") != std::string::npos, alone);
 }
 
 TEST_CASE("emulator: what depends on the order of blocks differs between orders") {

@@ -91,6 +91,8 @@ const Calls& calls() {
                          Line line) { guarded([&](Grid& grid) { grid.mailbox_wait(box, round, line); }); },
       .mailbox_send = [](void* box, int rank, void* to, Quad value,
                          const void* at) { guarded([&](Grid& grid) { grid.mailbox_send(box, rank, to, value, at); }); },
+      .mailbox_fetch = [](void* box, void* to, Quad value,
+                          const void* at) { guarded([&](Grid& grid) { grid.mailbox_fetch(box, to, value, at); }); },
   };
   return table;
 }

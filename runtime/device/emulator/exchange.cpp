@@ -223,6 +223,19 @@ Quad Grid::cluster_load(int rank, const void* from, const void* at) {
 
 void Grid::mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at) {
   Block& block = of_cluster(rank, "sends to", at);
+  // A GPU takes the instruction for an illegal one there.
+  if (block.cluster->blocks.size() < 2) {
+    stop(Status::illegal_access, "sends a message where no cluster has two blocks", at);
+  }
+  bring(block, box, to, value, at);
+}
+
+/// A part of a copy from global memory to the thread's own block.
+void Grid::mailbox_fetch(void* box, void* to, const Quad& value, const void* at) {
+  bring(*current_thread().block, box, to, value, at);
+}
+
+void Grid::bring(Block& block, void* box, void* to, const Quad& value, const void* at) {
   const std::ptrdiff_t offset = shared_offset(box, kMailboxBytes, "a mailbox", at);
   const std::ptrdiff_t target = shared_offset(to, sizeof(Quad), "a message", at);
   static_cast<void>(opened(block, offset, at));

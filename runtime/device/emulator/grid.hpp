@@ -82,6 +82,7 @@ class Grid {
   void mailbox_expect(void* box, int bytes, const void* at);
   void mailbox_wait(void* box, int round, const Line& line);
   void mailbox_send(void* box, int rank, void* to, const Quad& value, const void* at);
+  void mailbox_fetch(void* box, void* to, const Quad& value, const void* at);
 
   /// Throws a finding about the current thread.
   [[noreturn]] void stop(Status status, std::string what, const void* at);
@@ -145,6 +146,7 @@ class Grid {
   [[nodiscard]] Block& of_cluster(int rank, const char* does, const void* at);
   [[nodiscard]] Mailbox& opened(Block& block, std::ptrdiff_t offset, const void* at);
   void complete_round(Block& block, Mailbox& mailbox);
+  void bring(Block& block, void* box, void* to, const Quad& value, const void* at);
   [[nodiscard]] std::ptrdiff_t shared_offset(const void* address, std::size_t alignment, const char* what,
                                              const void* at);
 

@@ -63,7 +63,10 @@ class Mailbox {
     heddle_emulator_calls->mailbox_send(words_, rank, to, __builtin_bit_cast(emulator::Quad, value), HEDDLE_AT);
   }
   HEDDLE_CALL void fetch(float* to, const float* from, int words) const {
-    for (int i = 0; i < words; i += 4) send(cluster_rank(), to + i, load<4>(from + i));
+    for (int i = 0; i < words; i += 4) {
+      heddle_emulator_calls->mailbox_fetch(words_, to + i, __builtin_bit_cast(emulator::Quad, load<4>(from + i)),
+                                           HEDDLE_AT);
+    }
   }
   HEDDLE_PLAIN static void publish() {}
 

@@ -87,6 +87,7 @@ struct Calls {
   void (*mailbox_expect)(void* box, int bytes, const void* at);
   void (*mailbox_wait)(void* box, int round, Line line);
   void (*mailbox_send)(void* box, int rank, void* to, Quad value, const void* at);
+  void (*mailbox_fetch)(void* box, void* to, Quad value, const void* at);
 };
 
 /// A kernel as the emulator starts it, once per thread; `arguments` point to the values.
