@@ -128,7 +128,7 @@ class ClusterTraining {
     first_exchange_.fetch();
     __syncthreads();
     if (Passes > 1) first_.start_rows(0, true);
-    start_targets<0>(0, true);
+    start_targets(0);
     first_.leave_all_weights([&](int neuron, int quad) { return first_exchange_.first_weights(neuron, quad); });
     rows_arrived();
     cluster_barrier();
@@ -142,19 +142,19 @@ class ClusterTraining {
   __device__ __forceinline__ bool step() {
     exchange_.begin_step();
     bool met = true;
-#pragma unroll 1
-    for (int pass = 0; pass < Passes; ++pass) {
-      const bool last = pass + 1 == Passes;
-      if (Passes > 1) first_.use_rows(pass, round_ % 2 == 0);
-      first_.find_sums();
+    first_.find_sums(0, is_even(0));
+#pragma unroll(kUnrolledSlots)
+    for (int slot = 0; slot <= Passes; ++slot) {
+      const bool begins = slot < Passes, ends = slot > 0, last = slot == Passes;  // a pass; the other one; the step
       cluster_arrive();
-      if (Passes > 1) first_.start_rows(after(pass), round_ % 2 != 0);
+      if (ends) upper_.template add_gradient<0, kTakers>(slot - 1);
       cluster_wait();
-      first_.find_values(upper_.rows(), Upper::kRowPitch);
+      if (Passes > 1) __syncthreads();  // the values that the gradient is of are free
+      if (begins) first_.template find_values_by<Block>(thread(), upper_.rows(), Upper::kRowPitch);
+      if (ends) first_.template divide_deltas_by<Block>(thread());
+      if (Passes > 1) copies_arrived();  // targets
       __syncthreads();
-      pass_rows(pass);
-      first_.divide_deltas();
-      __syncthreads();
+      if (Passes > 1 && begins) cluster_arrive();
       if (last) {
         // The last warp counts the step, those with less of the gradient post that of the other layers.
         if (warp() == kTakers) {
@@ -163,19 +163,23 @@ class ClusterTraining {
           exchange_.template post_parts_by<(kTakers - kPosting) * kWarp>(upper_, thread() - kPosting * kWarp);
         }
       }
-      first_.find_gradient(pass, [&](int neuron, int quad, const Pack<kQuad>& gradient) {
-        first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
-      });
-      if constexpr (Passes > 1) {
-        start_targets<kPosting>(after(pass), round_ % 2 != 0);
-        if (last) break;
-        upper_.template add_gradient<kPosting, Upper::kWarps>(pass);
-        end_pass();
+      if (ends) {
+        first_.find_gradient(slot - 1, is_even(slot - 1),
+                             [&](int neuron, int quad, const Pack<kQuad>& gradient) {
+                               first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
+                             });
+      }
+      if (last) break;
+      if (Passes > 1) cluster_wait();  // all blocks have loaded what they need: it may change
+      pass_rows(slot);
+      if (slot + 1 < Passes) {
+        first_.await_rows(round_ + slot + 1);
+        first_.find_sums(slot + 1, is_even(slot + 1));
       }
     }
     __syncthreads();  // the step is counted; workspace and weights are free
     met = learn() && met;
-    ++round_;
+    round_ += Passes;
     if (Passes > 1) rows_arrived();
     met = __syncthreads_and(met ? 1 : 0) != 0;
     return met;
@@ -187,6 +191,7 @@ class ClusterTraining {
   static constexpr int kUpperThreads =
       smaller(round_up(ceil_div(Block * kUpperPackets, kUpperPackets + kFirstPackets), kWarp), Block - kWarp);
   static constexpr int kFirstThreads = Block - kUpperThreads;
+  static constexpr int kUnrolledSlots = Passes == 1 ? 2 : 1;
   static constexpr int kTakers = Upper::kWarps - 1;  ///< all warps but the last one
   static constexpr int kPosting = First::kLessBusy < kTakers ? First::kLessBusy : 0;
 
@@ -203,49 +208,34 @@ class ClusterTraining {
   __device__ __forceinline__ int rows_of(int pass) const { return max(0, min(Tile, all_rows_ - pass * Tile)); }
   /// Which pass comes next.
   __device__ __forceinline__ static int after(int pass) { return pass + 1 == Passes ? 0 : pass + 1; }
-  /// The warps from `First` on: start to bring the targets of a pass on chip, of one that is `even` or not.
-  /// rows_arrived(), and a barrier, have to follow.
-  template <int First>
-  __device__ __forceinline__ void start_targets(int pass, bool even) const {
-    constexpr int kFirst = First * kWarp;
-    if (thread() < kFirst) return;
+  /// Whether a pass of this step is an even one of all steps.
+  __device__ __forceinline__ bool is_even(int pass) const { return Passes == 1 || (round_ + pass) % 2 == 0; }
+  /// Starts to bring the targets of a pass on chip. copies_arrived(), and a barrier, have to follow.
+  __device__ __forceinline__ void start_targets(int pass) const {
     const float* const from = buffers_.targets + (static_cast<long long>(first_row_) + pass * Tile) * kOutputs;
-    for (int i = thread() - kFirst; i < rows_of(pass) * kOutputs; i += Block - kFirst) {
-      start_copy(targets_of(even) + i, from + i);
-    }
-  }
-  __device__ __forceinline__ float* targets_of(bool even) const {
-    constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
-    return memory_.first.targets + (even ? 0 : kPieces.targets / 2);
+    for (int i = thread(); i < rows_of(pass) * kOutputs; i += Block) start_copy(memory_.first.targets + i, from + i);
   }
   __device__ __forceinline__ void rows_arrived() const {
     copies_arrived();
     if (Passes > 1) first_.await_rows(round_);
   }
-  /// The rows of the next pass are there.
-  __device__ __forceinline__ void end_pass() {
-    ++round_;
-    rows_arrived();
-    __syncthreads();
-  }
 
-  /// The other layers of the block's rows, forward and back.
+  /// The other layers of the block's rows, forward and back. Meanwhile what the next pass needs is on its way.
   __device__ __forceinline__ void pass_rows(int pass) {
     upper_.template forward<0>();
-    const float* const targets = targets_of(Passes == 1 || round_ % 2 == 0);
+    if (Passes > 1) first_.start_rows(after(pass), is_even(pass + 1));  // all warps are done with the rows there
+    const float* const targets = memory_.first.targets;
     double& squares = memory_.upper.losses[warp()];  // of the passes so far
     const double before = pass > 0 ? squares : 0.0;
     upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
     if (Passes > 1 && threadIdx.x % kWarp == 0) squares += before;
     __syncthreads();
+    if (Passes > 1) start_targets(after(pass));
     if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
     upper_.backward_to_inputs([&](int row, int neuron, const auto& found) { first_.leave_deltas(row, neuron, found); });
     __syncthreads();
     first_.find_largest_deltas();
-    cluster_arrive();
-    if (pass + 1 == Passes) upper_.template add_gradient<0, kTakers>(pass);  // it will be posted soon
-    cluster_wait();
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;
@@ -272,7 +262,7 @@ class ClusterTraining {
   Upper upper_;
   Exchange exchange_;
   int first_row_, all_rows_;  ///< of the block
-  int round_ = 0;             ///< passes that have ended
+  int round_ = 0;             ///< passes of the steps before
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.

@@ -24,7 +24,6 @@ class ClusterLayer {
       : memory_(memory),
         rows_(rows),
         packed_(packed + static_cast<long long>(blockIdx.x) * kShape.padded_words()),
-        now_(memory.rows),
         all_(control.rows),
         hidden_(control.hidden),
         part_(static_cast<int>(blockIdx.x) % Parts),
@@ -49,12 +48,6 @@ class ClusterLayer {
   /// Waits for what start_rows() has started. `round`: the passes whose rows were there before.
   __device__ __forceinline__ void await_rows(int round) const {
     if (bytes_) rows_box().wait(round);
-  }
-
-  /// Of several passes: works with the rows of this one, which is `even` or not.
-  __device__ __forceinline__ void use_rows(int pass, bool even) {
-    pass_ = pass;
-    now_ = rows_of(even);
   }
 
   /// Quads of a neuron's columns that a lane has: lane, lane + kWarp, ...
@@ -94,15 +87,18 @@ class ClusterLayer {
     }
   }
 
-  /// The block's part of the sums of all neurons, of all rows of the cluster. A cluster_barrier() has to follow.
-  __device__ __forceinline__ void find_sums() const {
-    if (rare(!bytes_)) return find_sums_of_floats();
-    find_sums_of_bytes();
+  /// The block's part of the sums of all neurons, of all rows of the cluster in a pass, which is `even` or not. A
+  /// cluster_barrier() has to follow.
+  __device__ __forceinline__ void find_sums(int pass, bool even) const {
+    if (rare(!bytes_)) return find_sums_of_floats(pass);
+    find_sums_of_bytes(rows_of(even));
   }
 
-  /// Values of the block's own rows, to[row][pitch].
-  __device__ __forceinline__ void find_values(float* to, int pitch) const {
-    for (int e = thread(); e < Tile * kShape.quads(); e += Block) {
+  /// Values of the block's own rows, to[row][pitch]. By `Threads` threads of the block, of which the calling one is
+  /// number `thread`.
+  template <int Threads>
+  __device__ __forceinline__ void find_values_by(int thread, float* to, int pitch) const {
+    for (int e = thread; e < Tile * kShape.quads(); e += Threads) {
       const int row = e % Tile, quad = e / Tile;
       Pack<4> part[Parts], sum = filled<4>(0.0f);
 #pragma unroll
@@ -156,13 +152,15 @@ class ClusterLayer {
     }
   }
 
-  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow.
-  __device__ __forceinline__ void divide_deltas() const {
+  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow. By `Threads` threads
+  /// of the block, of which the calling one is number `thread`.
+  template <int Threads>
+  __device__ __forceinline__ void divide_deltas_by(int thread) const {
     constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kFours = kShape.row_chunks() * 8;
-    if (rare(!bytes_)) return keep_deltas();
-    constexpr int kAcross = smaller(kQuads, Block), kAlong = Block / kAcross;
-    if (thread() >= kAlong * kAcross) return;
-    for (int quad = thread() / kAlong; quad < kQuads; quad += kAcross) {
+    if (rare(!bytes_)) return keep_deltas<Threads>(thread);
+    constexpr int kAcross = smaller(kQuads, Threads), kAlong = Threads / kAcross;
+    if (thread >= kAlong * kAcross) return;
+    for (int quad = thread / kAlong; quad < kQuads; quad += kAcross) {
       // Loads from other blocks take long: the first deltas are on their way while their scale is found.
       const bool there = quad < kShape.quads();
       Pack<4> of_block[Parts], delta[4];
@@ -170,7 +168,7 @@ class ClusterLayer {
       for (int rank = 0; rank < Parts; ++rank) {
         of_block[rank] = there ? load_from_block(rank, largest_deltas(quad)) : filled<4>(0.0f);
       }
-      int four = thread() % kAlong;
+      int four = thread % kAlong;
       load_deltas(delta, four, quad, there && four < kFours);
       unsigned largest[kQuad] = {};
 #pragma unroll
@@ -180,7 +178,7 @@ class ClusterLayer {
       }
       const DigitScale scale[kQuad] = {DigitScale(largest[0]), DigitScale(largest[1]), DigitScale(largest[2]),
                                        DigitScale(largest[3])};
-      if (thread() % kAlong == 0) {
+      if (thread % kAlong == 0) {
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) memory_.delta_factors[quad * kQuad + i] = scale[i].factor;
       }
@@ -197,10 +195,10 @@ class ClusterLayer {
     }
   }
 
-  /// The gradient of the block's columns over the cluster's rows of all passes up to this one. That of the last pass
-  /// goes to post(neuron, quad of columns, gradient).
+  /// The gradient of the block's columns over the cluster's rows of all passes up to this one, which is `even` or not.
+  /// That of the last pass goes to post(neuron, quad of columns, gradient).
   template <class Post>
-  __device__ __forceinline__ void find_gradient(int pass, const Post& post) const {
+  __device__ __forceinline__ void find_gradient(int pass, bool even, const Post& post) const {
     if (rare(!bytes_)) return find_gradient_of_floats(pass, post);
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
@@ -209,7 +207,7 @@ class ClusterLayer {
       const int half = item % kShape.halves(), columns = item / kShape.halves();
       const unsigned* const digits = memory_.delta_digits + half * kShape.half_words(kRowChunks) + lane() * 2;
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
-      const unsigned* const rows = now_ + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
+      const unsigned* const rows = rows_of(even) + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
       // That of the passes before comes while the product is found.
       float* const kept = gradient_so_far() + (item * kQuad * kWarp + lane()) * kQuad;
       Pack<kQuad> before[kQuad];
@@ -404,11 +402,11 @@ class ClusterLayer {
   }
 
   /// Products of bytes: the block's part of all sums.
-  __device__ __forceinline__ void find_sums_of_bytes() const {
+  __device__ __forceinline__ void find_sums_of_bytes(const unsigned* of_pass) const {
 #pragma unroll 1
     for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
       const int half = item % kShape.halves(), pair = item / kShape.halves();
-      const unsigned* const rows = now_ + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
+      const unsigned* const rows = of_pass + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
       const unsigned* const digits = memory_.weight_digits + half * kShape.half_words(kChunks) + lane() * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
 #pragma unroll 2
@@ -457,10 +455,10 @@ class ClusterLayer {
       }
     }
   }
-  __device__ __forceinline__ void find_sums_of_floats() const {
+  __device__ __forceinline__ void find_sums_of_floats(int pass) const {
     for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
       const int row = e / kShape.quads(), quad = e % kShape.quads();
-      const float* const from = row_at(pass_, row);
+      const float* const from = row_at(pass, row);
       Pack<4> sum = filled<4>(0.0f);
       for (int column = 0; from != nullptr && column < columns_; ++column) {
         const float value = part_ * kColumns + column < In ? from[column] : 1.0f;
@@ -482,7 +480,7 @@ class ClusterLayer {
       Pack<kQuad> sum = filled<kQuad>(0.0f);
 #pragma unroll 1
       for (int row = 0; row < kShape.room(); ++row) {
-        const float delta = memory_.sums[row * kRowWords + neuron];
+        const float delta = memory_.delta_floats[row * kRowWords + neuron];
         const float* const from = row_at(pass, row);
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) sum.value[i] += value_of(from, quad * kQuad + i) * delta;
@@ -497,10 +495,11 @@ class ClusterLayer {
     }
   }
   /// Out of the way of the gradient.
-  __device__ __forceinline__ void keep_deltas() const {
-    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
+  template <int Threads>
+  __device__ __forceinline__ void keep_deltas(int thread) const {
+    for (int e = thread; e < kShape.room() * kShape.quads(); e += Threads) {
       const int row = e % kShape.room(), quad = e / kShape.room();
-      store<4>(memory_.sums + row * kRowWords + quad * kQuad, delta_of(row, quad));
+      store<4>(memory_.delta_floats + row * kRowWords + quad * kQuad, delta_of(row, quad));
     }
   }
 
@@ -556,8 +555,6 @@ class ClusterLayer {
   const ClusterMemory memory_;
   const float* rows_;
   float* packed_;
-  const unsigned* now_;  ///< the rows of this pass
-  int pass_ = 0;
   int all_, hidden_, part_;
   int columns_;  ///< of this part
   float factor_ = 1.0f;

@@ -77,14 +77,15 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
 };
 
-/// The pieces of shared memory, in words. With several passes rows and targets are there twice: while one pass works,
-/// those of the next one arrive. With one pass the workspace of the other layers begins where `weights` do: they are
-/// not needed at the same time.
+/// The pieces of shared memory, in words. With several passes rows are there twice: of the pass whose gradient is still
+/// to be found, and of the next one. With one pass digits of the deltas begin where `sums` do, and the workspace of the
+/// other layers where `weights` do: they are not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;
   Int weights;  ///< digits, or floats where the rows are no bytes
-  Int sums;     ///< the block's part, of all rows of the cluster; afterwards digits of the deltas
+  Int sums;     ///< the block's part, of all rows of the cluster
+  Int digits;   ///< of the deltas of all rows of the cluster, or floats where the rows are no bytes
   Int deltas;   ///< of the block's rows
   Int upper;    ///< of the other layers: the gradient of the passes so far. One pass: none
   Int factors;  ///< of a neuron's weights, and of its deltas
@@ -96,7 +97,8 @@ struct ClusterPieces {
   constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& other)
       : rows(of.rows_words()),
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
-        sums(larger(of.parts * of.sum_words(), of.digit_words(of.row_chunks()))),
+        sums(of.parts * of.sum_words()),
+        digits(larger(of.digit_words(of.row_chunks()), of.room() * of.row_words())),
         deltas(of.delta_words()),
         upper(of.passes > 1 ? round_up(other.shares_at(other.count, Int(kPassShares)), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
@@ -107,15 +109,16 @@ struct ClusterPieces {
         others(other, kRowsShared, of.blocks) {
     if (of.passes > 1) {
       rows *= 2;
-      targets *= 2;
       others.workspace = other.workspace(false);
       return;
     }
+    sums = larger(sums, digits);
+    digits = 0;
     weights = larger(weights, others.workspace);
     others.workspace = 0;
   }
   [[nodiscard]] constexpr Int words() const {
-    return others.words() + rows + weights + sums + deltas + upper + factors + own + targets + box + control;
+    return others.words() + rows + weights + sums + digits + deltas + upper + factors + own + targets + box + control;
   }
 };
 
