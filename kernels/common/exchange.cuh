@@ -1,5 +1,5 @@
 // Communication between co-resident blocks: packets through global memory, and messages into the shared memory of the
-// blocks of a cluster. This is the only place in the templates with such accesses and their PTX. A device that runs
+// blocks of a cluster; and barriers of clusters and of some warps of a block. This is the only place in the templates with such accesses and their PTX. A device that runs
 // templates without a GPU replaces this file.
 //
 // Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that a
@@ -85,6 +85,13 @@ class Patience {
   unsigned polls_ = 0;
   unsigned long long since_ = 0;
 };
+
+/// A barrier of `Threads` threads of a block, whole warps. `Number`, from 1 to 15, tells it from those of other warps.
+template <int Number, int Threads>
+__device__ __forceinline__ void partial_barrier() {
+  static_assert(Number > 0 && Number < 16 && Threads % 32 == 0, "0 is __syncthreads()");
+  asm volatile("barrier.sync.aligned %0, %1;" ::"n"(Number), "n"(Threads) : "memory");
+}
 
 #if __CUDA_ARCH__ >= 900
 

@@ -49,17 +49,14 @@ class ClusterUpper : public Tile {
   __device__ __forceinline__ ClusterUpper(const ResidentMemory& memory, int hidden, float* sums)
       : Tile(memory, memory.rows, hidden), sums_(sums) {}
 
-  /// Adds that of a pass to the block's part of the gradient: the warps from `First` on, up to `End`.
-  template <int First, int End>
+  /// Adds that of a pass to the block's part of the gradient.
   __device__ __forceinline__ void add_gradient(int pass) {
-    const int number = Tile::warp() - First;
-    if (number < 0 || number >= End - First) return;
     if constexpr (Passes == 1) {
-      Tile::template find_gradient_by<0, End - First, Tile::kTile>(
-          number, false, [&](auto layer, int share) { return this->gradient_of(layer, share); });
+      Tile::template find_gradient_by<0, Tile::kWarps, Tile::kTile>(
+          Tile::warp(), false, [&](auto layer, int share) { return this->gradient_of(layer, share); });
     } else {
-      Tile::template find_gradient_by<0, End - First, kPassShares>(
-          number, pass > 0, [&](auto layer, int share) { return shares(layer, share); });
+      Tile::template find_gradient_by<0, Tile::kWarps, kPassShares>(
+          Tile::warp(), pass > 0, [&](auto layer, int share) { return shares(layer, share); });
     }
   }
   /// An element of the block's part of the gradient of all passes.
@@ -82,8 +79,13 @@ class ClusterUpper : public Tile {
 template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hidden, int... Rest>
 class ClusterTraining {
  public:
+  static constexpr int kWarps = Block / kWarp, kUpperWarps = upper_warps(kWarps, Passes);
+  static constexpr int kFirstWarps = Passes > 1 ? kWarps - kUpperWarps : kWarps;
+  /// Those who have the first layer, and the other layers; with one pass all have both.
+  using FirstTeam = Team<kFirstWarps * kWarp, 0, (Passes > 1 ? 1 : 0)>;
+  using UpperTeam = Team<kUpperWarps * kWarp, (kWarps - kUpperWarps) * kWarp, (Passes > 1 ? 2 : 0)>;
   using First = ClusterLayer<Block, Blocks, Parts, Tile, Passes, In, Hidden>;
-  using Upper = ClusterUpper<Passes, ResidentTile<Block, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
+  using Upper = ClusterUpper<Passes, ResidentTile<UpperTeam, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
   using Exchange = ResidentExchange<Upper, kFirstParameters>;
   static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
@@ -124,58 +126,60 @@ class ClusterTraining {
     for (int i = thread(); i < Upper::kTile * Upper::kRowPitch; i += Block) {
       upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
     }
-    exchange_.fetch(upper_);
+    if (has_upper()) exchange_.fetch(upper_);
     first_exchange_.fetch();
     __syncthreads();
-    if (Passes > 1) first_.start_rows(0, true);
-    start_targets(0);
+    if (Passes > 1 && thread() == 0) first_.start_rows(0, true);
+    if (has_upper()) start_targets(0);
     first_.leave_all_weights([&](int neuron, int quad) { return first_exchange_.first_weights(neuron, quad); });
     rows_arrived();
     cluster_barrier();
   }
   __device__ __forceinline__ void store() const {
     first_exchange_.store();
-    exchange_.store();
+    if (has_upper()) exchange_.store();
   }
 
   /// One step. Returns false if a block is lost; every thread of the block the same.
   __device__ __forceinline__ bool step() {
     exchange_.begin_step();
     bool met = true;
-    first_.find_sums(0, is_even(0));
 #pragma unroll(kUnrolledSlots)
     for (int slot = 0; slot <= Passes; ++slot) {
-      const bool begins = slot < Passes, ends = slot > 0, last = slot == Passes;  // a pass; the other one; the step
+      const bool begins = slot < Passes, ends = slot > 0, last = slot == Passes;  // a pass; the one before; the step
+      const int warps = slot == 0 || last ? kWarps : kFirstWarps;                 // of the first layer
+      if (begins && (has_first() || slot == 0)) first_.find_sums(warps, slot, is_even(slot));
       cluster_arrive();
-      if (ends) upper_.template add_gradient<0, kTakers>(slot - 1);
+      if (ends && has_upper()) upper_.add_gradient(slot - 1);
       cluster_wait();
-      if (Passes > 1) __syncthreads();  // the values that the gradient is of are free
-      if (begins) first_.template find_values_by<Block>(thread(), upper_.rows(), Upper::kRowPitch);
-      if (ends) first_.template divide_deltas_by<Block>(thread());
-      if (Passes > 1) copies_arrived();  // targets
-      __syncthreads();
+      if (begins && has_upper()) {
+        if (Passes > 1) UpperTeam::sync();  // the values that the gradient is of are free
+        first_.template find_values<UpperTeam>(upper_.rows(), Upper::kRowPitch);
+        if (Passes > 1) copies_arrived();  // targets
+      }
+      if (ends && has_first()) first_.template divide_deltas<FirstTeam>();
       if (Passes > 1 && begins) cluster_arrive();
       if (last) {
+        __syncthreads();
         // The last warp counts the step, those with less of the gradient post that of the other layers.
         if (warp() == kTakers) {
           met = exchange_.gather_squares();
         } else if (warp() >= kPosting) {
           exchange_.template post_parts_by<(kTakers - kPosting) * kWarp>(upper_, thread() - kPosting * kWarp);
         }
+      } else if (has_upper()) {
+        UpperTeam::sync();
+        pass_rows(slot);
+      } else {
+        FirstTeam::sync();
       }
-      if (ends) {
-        first_.find_gradient(slot - 1, is_even(slot - 1),
+      if (ends && (has_first() || last)) {
+        first_.find_gradient(warps, slot - 1, is_even(slot - 1),
                              [&](int neuron, int quad, const Pack<kQuad>& gradient) {
                                first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
                              });
       }
-      if (last) break;
-      if (Passes > 1) cluster_wait();  // all blocks have loaded what they need: it may change
-      pass_rows(slot);
-      if (slot + 1 < Passes) {
-        first_.await_rows(round_ + slot + 1);
-        first_.find_sums(slot + 1, is_even(slot + 1));
-      }
+      if (Passes > 1 && begins && has_first()) change_rows(slot);
     }
     __syncthreads();  // the step is counted; workspace and weights are free
     met = learn() && met;
@@ -192,11 +196,13 @@ class ClusterTraining {
       smaller(round_up(ceil_div(Block * kUpperPackets, kUpperPackets + kFirstPackets), kWarp), Block - kWarp);
   static constexpr int kFirstThreads = Block - kUpperThreads;
   static constexpr int kUnrolledSlots = Passes == 1 ? 2 : 1;
-  static constexpr int kTakers = Upper::kWarps - 1;  ///< all warps but the last one
+  static constexpr int kTakers = kWarps - 1;  ///< all warps but the last one
   static constexpr int kPosting = First::kLessBusy < kTakers ? First::kLessBusy : 0;
 
-  __device__ __forceinline__ static int thread() { return Upper::thread(); }
-  __device__ __forceinline__ static int warp() { return Upper::warp(); }
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+  __device__ __forceinline__ static bool has_first() { return Passes == 1 || warp() < kFirstWarps; }
+  __device__ __forceinline__ static bool has_upper() { return Passes == 1 || warp() >= kFirstWarps; }
   static constexpr int parameters() {
     constexpr ResidentShape<int> kShape = Upper::kShape;
     int all = kFirstParameters;
@@ -210,37 +216,50 @@ class ClusterTraining {
   __device__ __forceinline__ static int after(int pass) { return pass + 1 == Passes ? 0 : pass + 1; }
   /// Whether a pass of this step is an even one of all steps.
   __device__ __forceinline__ bool is_even(int pass) const { return Passes == 1 || (round_ + pass) % 2 == 0; }
-  /// Starts to bring the targets of a pass on chip. copies_arrived(), and a barrier, have to follow.
+  /// Those who have the other layers: start to bring the targets of a pass on chip. copies_arrived(), and a barrier,
+  /// have to follow.
   __device__ __forceinline__ void start_targets(int pass) const {
     const float* const from = buffers_.targets + (static_cast<long long>(first_row_) + pass * Tile) * kOutputs;
-    for (int i = thread(); i < rows_of(pass) * kOutputs; i += Block) start_copy(memory_.first.targets + i, from + i);
+    for (int i = UpperTeam::thread(); i < rows_of(pass) * kOutputs; i += UpperTeam::kThreads) {
+      start_copy(memory_.first.targets + i, from + i);
+    }
   }
   __device__ __forceinline__ void rows_arrived() const {
     copies_arrived();
     if (Passes > 1) first_.await_rows(round_);
   }
 
-  /// The other layers of the block's rows, forward and back. Meanwhile what the next pass needs is on its way.
+  /// All blocks of the cluster have loaded what they need of a slot: it may change.
+  __device__ __forceinline__ static void others_have_loaded() { cluster_wait(); }
+
+  /// Those who have the other layers: forward and back, of the block's rows.
   __device__ __forceinline__ void pass_rows(int pass) {
     upper_.template forward<0>();
-    if (Passes > 1) first_.start_rows(after(pass), is_even(pass + 1));  // all warps are done with the rows there
     const float* const targets = memory_.first.targets;
-    double& squares = memory_.upper.losses[warp()];  // of the passes so far
+    double& squares = memory_.upper.losses[Upper::warp()];  // of the passes so far
     const double before = pass > 0 ? squares : 0.0;
     upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
     if (Passes > 1 && threadIdx.x % kWarp == 0) squares += before;
-    __syncthreads();
+    UpperTeam::sync();
     if (Passes > 1) start_targets(after(pass));
     if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
+    if (Passes > 1) others_have_loaded();
     upper_.backward_to_inputs([&](int row, int neuron, const auto& found) { first_.leave_deltas(row, neuron, found); });
-    __syncthreads();
-    first_.find_largest_deltas();
+    UpperTeam::sync();
+    first_.template find_largest_deltas<UpperTeam>();
+  }
+  /// Those who have the first layer: the rows of the next pass come where those of the one before were.
+  __device__ __forceinline__ void change_rows(int pass) {
+    FirstTeam::sync();  // whose gradient has been found
+    if (FirstTeam::thread() == 0) first_.start_rows(after(pass), is_even(pass + 1));
+    others_have_loaded();
+    if (pass + 1 < Passes) first_.await_rows(round_ + pass + 1);
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;
     bool met = first_exchange_.learn_owned(exchange_.stamp(), verdict.step, verdict.decision);
-    met = exchange_.learn_owned() && met;
+    if (has_upper()) met = exchange_.learn_owned() && met;
     if (ceil_div(kUpperPackets, Blocks) > Exchange::kFewOwned) __syncthreads();  // its owners work in the workspace
     if (!exchange_.changes()) return met;
     if (thread() >= kFirstThreads) {

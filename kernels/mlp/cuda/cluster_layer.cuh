@@ -38,9 +38,9 @@ class ClusterLayer {
   /// they are neither whole numbers nor fractions of 255, the rows stay where they are, and products are those of
   /// float32 numbers. The whole block.
   __device__ __forceinline__ void fetch_rows() { bytes_ = fetch_rows_times(1.0f) || fetch_rows_times(255.0f); }
-  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not.
+  /// Of several passes, one thread: starts to bring the rows of one on chip, for a pass that is `even` or not.
   __device__ __forceinline__ void start_rows(int pass, bool even) const {
-    if (rare(!bytes_) || thread() > 0) return;
+    if (rare(!bytes_)) return;
     rows_box().expect(kShape.rows_words() * 4);
     rows_box().fetch(reinterpret_cast<float*>(rows_of(even)), packed_ + pass * kShape.rows_words(),
                      kShape.rows_words());
@@ -87,18 +87,17 @@ class ClusterLayer {
     }
   }
 
-  /// The block's part of the sums of all neurons, of all rows of the cluster in a pass, which is `even` or not. A
-  /// cluster_barrier() has to follow.
-  __device__ __forceinline__ void find_sums(int pass, bool even) const {
-    if (rare(!bytes_)) return find_sums_of_floats(pass);
-    find_sums_of_bytes(rows_of(even));
+  /// The block's part of the sums of all neurons, of all rows of the cluster in a pass, which is `even` or not. By its
+  /// first `warps` warps. A cluster_barrier() has to follow.
+  __device__ __forceinline__ void find_sums(int warps, int pass, bool even) const {
+    if (rare(!bytes_)) return find_sums_of_floats(warps, pass);
+    find_sums_of_bytes(warps, rows_of(even));
   }
 
-  /// Values of the block's own rows, to[row][pitch]. By `Threads` threads of the block, of which the calling one is
-  /// number `thread`.
-  template <int Threads>
-  __device__ __forceinline__ void find_values_by(int thread, float* to, int pitch) const {
-    for (int e = thread; e < Tile * kShape.quads(); e += Threads) {
+  /// Values of the block's own rows, to[row][pitch]. By a Team.
+  template <class Workers>
+  __device__ __forceinline__ void find_values(float* to, int pitch) const {
+    for (int e = Workers::thread(); e < Tile * kShape.quads(); e += Workers::kThreads) {
       const int row = e % Tile, quad = e / Tile;
       Pack<4> part[Parts], sum = filled<4>(0.0f);
 #pragma unroll
@@ -125,10 +124,11 @@ class ClusterLayer {
   __device__ __forceinline__ void leave_deltas(int row, int neuron, const Pack<Count>& found) const {
     if (row < Tile) store<Count>(memory_.deltas + place_of(row, neuron / kQuad) + neuron % kQuad, found);
   }
-  /// After a barrier that follows leave_deltas(), a warp for a quad: the largest of the block's deltas. A
+  /// After a barrier that follows leave_deltas(), a warp of a Team for a quad: the largest of the block's deltas. A
   /// cluster_barrier() has to follow.
+  template <class Workers>
   __device__ __forceinline__ void find_largest_deltas() const {
-    for (int quad = warp(); quad < kShape.quads(); quad += kWarps) {
+    for (int quad = Workers::warp(); quad < kShape.quads(); quad += Workers::kWarps) {
       unsigned largest[kQuad] = {};
 #pragma unroll
       for (int first = 0; first < Tile; first += kWarp) {
@@ -152,13 +152,13 @@ class ClusterLayer {
     }
   }
 
-  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow. By `Threads` threads
-  /// of the block, of which the calling one is number `thread`.
-  template <int Threads>
-  __device__ __forceinline__ void divide_deltas_by(int thread) const {
+  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow. By a Team.
+  template <class Workers>
+  __device__ __forceinline__ void divide_deltas() const {
     constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kFours = kShape.row_chunks() * 8;
-    if (rare(!bytes_)) return keep_deltas<Threads>(thread);
-    constexpr int kAcross = smaller(kQuads, Threads), kAlong = Threads / kAcross;
+    if (rare(!bytes_)) return keep_deltas<Workers>();
+    constexpr int kAcross = smaller(kQuads, Workers::kThreads), kAlong = Workers::kThreads / kAcross;
+    const int thread = Workers::thread();
     if (thread >= kAlong * kAcross) return;
     for (int quad = thread / kAlong; quad < kQuads; quad += kAcross) {
       // Loads from other blocks take long: the first deltas are on their way while their scale is found.
@@ -196,14 +196,14 @@ class ClusterLayer {
   }
 
   /// The gradient of the block's columns over the cluster's rows of all passes up to this one, which is `even` or not.
-  /// That of the last pass goes to post(neuron, quad of columns, gradient).
+  /// That of the last pass goes to post(neuron, quad of columns, gradient). By the block's first `warps` warps.
   template <class Post>
-  __device__ __forceinline__ void find_gradient(int pass, bool even, const Post& post) const {
-    if (rare(!bytes_)) return find_gradient_of_floats(pass, post);
+  __device__ __forceinline__ void find_gradient(int warps, int pass, bool even, const Post& post) const {
+    if (rare(!bytes_)) return find_gradient_of_floats(warps, pass, post);
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
-    for (int item = warp(); item < kChunks * kShape.halves(); item += kWarps) {
+    for (int item = warp(); item < kChunks * kShape.halves(); item += warps) {
       const int half = item % kShape.halves(), columns = item / kShape.halves();
       const unsigned* const digits = memory_.delta_digits + half * kShape.half_words(kRowChunks) + lane() * 2;
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
@@ -402,9 +402,9 @@ class ClusterLayer {
   }
 
   /// Products of bytes: the block's part of all sums.
-  __device__ __forceinline__ void find_sums_of_bytes(const unsigned* of_pass) const {
+  __device__ __forceinline__ void find_sums_of_bytes(int warps, const unsigned* of_pass) const {
 #pragma unroll 1
-    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
+    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += warps) {
       const int half = item % kShape.halves(), pair = item / kShape.halves();
       const unsigned* const rows = of_pass + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
       const unsigned* const digits = memory_.weight_digits + half * kShape.half_words(kChunks) + lane() * 2;
@@ -455,8 +455,8 @@ class ClusterLayer {
       }
     }
   }
-  __device__ __forceinline__ void find_sums_of_floats(int pass) const {
-    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
+  __device__ __forceinline__ void find_sums_of_floats(int warps, int pass) const {
+    for (int e = thread(); e < kShape.room() * kShape.quads(); e += warps * kWarp) {
       const int row = e / kShape.quads(), quad = e % kShape.quads();
       const float* const from = row_at(pass, row);
       Pack<4> sum = filled<4>(0.0f);
@@ -473,9 +473,9 @@ class ClusterLayer {
   }
   /// Of the deltas that keep_deltas() has left.
   template <class Post>
-  __device__ __forceinline__ void find_gradient_of_floats(int pass, const Post& post) const {
+  __device__ __forceinline__ void find_gradient_of_floats(int warps, int pass, const Post& post) const {
 #pragma unroll 1
-    for (int e = thread(); e < kShape.packets_of() * Out; e += Block) {
+    for (int e = thread(); e < kShape.packets_of() * Out; e += warps * kWarp) {
       const int neuron = e / kShape.packets_of(), quad = e % kShape.packets_of();
       Pack<kQuad> sum = filled<kQuad>(0.0f);
 #pragma unroll 1
@@ -495,9 +495,9 @@ class ClusterLayer {
     }
   }
   /// Out of the way of the gradient.
-  template <int Threads>
-  __device__ __forceinline__ void keep_deltas(int thread) const {
-    for (int e = thread; e < kShape.room() * kShape.quads(); e += Threads) {
+  template <class Workers>
+  __device__ __forceinline__ void keep_deltas() const {
+    for (int e = Workers::thread(); e < kShape.room() * kShape.quads(); e += Workers::kThreads) {
       const int row = e % kShape.room(), quad = e / kShape.room();
       store<4>(memory_.delta_floats + row * kRowWords + quad * kQuad, delta_of(row, quad));
     }

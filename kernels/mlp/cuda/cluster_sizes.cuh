@@ -24,6 +24,12 @@ constexpr int kSummingLanes = 8;     ///< lanes that add up the parts of a packe
 /// find that of the first layer.
 constexpr int kPassShares = 2;
 
+/// Warps that have the other layers, where others have the first layer meanwhile; with one pass all have both.
+template <class Int>
+[[nodiscard]] constexpr Int upper_warps(Int warps, Int passes) {
+  return passes > 1 ? warps / 2 : warps;
+}
+
 /// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
 /// block b has part b modulo `parts`, of all rows of its cluster.
 template <class Int>

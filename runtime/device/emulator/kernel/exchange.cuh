@@ -36,6 +36,11 @@ class Patience {
   __device__ __forceinline__ bool exhausted() { return false; }
 };
 
+template <int Number, int Threads>
+HEDDLE_CALL void partial_barrier(HEDDLE_CALLER) {
+  heddle_emulator_calls->partial_barrier(Number, Threads, HEDDLE_LINE);
+}
+
 #if __CUDA_ARCH__ >= 900
 
 HEDDLE_CALL int cluster_rank() { return heddle_emulator_calls->cluster_rank(); }
