@@ -233,7 +233,7 @@ const std::vector<Fault> kFaults{
      "mlp-train",
      {"scheme=resident", "blocks=2", "block_size=64", "rows_in=shared"},
      "resident_tile.cuh",
-     "    __syncthreads();\n    if constexpr (L + 1 < kLayers) forward<L + 1>();",
+     "    sync();\n    if constexpr (L + 1 < kLayers) forward<L + 1>();",
      "    if constexpr (L + 1 < kLayers) forward<L + 1>();",
      "race"},
     {"rows of the next step in place of this one's",

@@ -14,13 +14,25 @@
 // | gather | blocks own parameters: they get the parts of their gradients, and add them up in the order of the blocks |
 // | learn | owners change their parameters, and send them to the blocks that have them |
 //
-// Blocks of a cluster load from each other's shared memory, all others send packets. A barrier of the cluster goes
-// before each of the two exchanges of a pass, and keeps what the other one loads until all have it: the sums until the
-// barrier before the deltas are loaded, the deltas until that before the next sums.
+// Blocks of a cluster load from each other's shared memory, all others send packets.
 //
-// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While
-// one works, the rows of the next one arrive from global memory, where the block has left their bytes. The first
-// layer's gradient of the passes so far is there, too: it takes less time than rows that do not fit beside it.
+// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. The
+// first layer's gradient of the passes so far is in global memory: it takes less time than rows that do not fit beside
+// it. Two passes are under way at a time, in slots: slot s exchanges the sums of pass s and the deltas of pass s - 1
+// within the cluster. Half of the warps have the first layer, the others have the other layers, and they meet twice in
+// a slot, together with those of the other blocks:
+//
+// | first layer | other layers |
+// |---|---|
+// | sums of pass s; they were found while the other layers had pass s - 1 | |
+// | barrier of the cluster: sums and deltas are there | meanwhile: gradient of pass s - 1 |
+// | deltas of pass s - 1, made digits | values of pass s |
+// | second barrier: what all have loaded may change. All arrive now, and wait when they have something to change | |
+// | gradient of pass s - 1; then rows of pass s + 1 come where those of pass s - 1 were | pass s forward, its errors |
+// | wait; sums of pass s + 1 | wait; deltas of pass s, and the largest ones |
+//
+// The first and the last slot have one pass each. With one pass there are these two slots alone, and all warps do both
+// halves, one after the other.
 //
 // A block that has a number that is no byte multiplies float32 numbers in global memory instead, which is slow.
 //
