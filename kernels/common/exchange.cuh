@@ -1,6 +1,6 @@
 // Communication between co-resident blocks: packets through global memory, and messages into the shared memory of the
-// blocks of a cluster; and barriers of clusters and of some warps of a block. This is the only place in the templates with such accesses and their PTX. A device that runs
-// templates without a GPU replaces this file.
+// blocks of a cluster; and barriers of clusters and of some warps of a block. This is the only place in the templates
+// with such accesses and their PTX. A device that runs templates without a GPU replaces this file.
 //
 // Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that a
 // thread that reads its stamp has its data; it orders no other access. The word beside the data is the stamp xor all

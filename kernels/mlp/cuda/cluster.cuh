@@ -158,8 +158,8 @@ class ClusterTraining {
     bool met = true;
 #pragma unroll(kUnrolledSlots)
     for (int slot = 0; slot <= Passes; ++slot) {
-      const bool begins = slot < Passes, ends = slot > 0, last = slot == Passes;  // a pass; the one before; the step
-      const int warps = slot == 0 || last ? kWarps : kFirstWarps;                 // of the first layer
+      const bool last = slot == Passes, begins = !last, ends = slot > 0;  // pass `slot` begins, the one before ends
+      const int warps = slot == 0 || last ? kWarps : kFirstWarps;         // of the first layer
       if (begins && (has_first() || slot == 0)) first_.find_sums(warps, slot, is_even(slot));
       cluster_arrive();
       if (ends && has_upper()) upper_.add_gradient(slot - 1);

@@ -93,7 +93,7 @@ struct Mailbox {
 
 /// A barrier of some warps of a block.
 struct PartialBarrier {
-  int threads = 0;                ///< that it is of
+  int threads = 0;  ///< that it is of
   std::vector<Thread*> arrived;
   Line line{};
 };
