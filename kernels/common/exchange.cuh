@@ -116,6 +116,11 @@ __device__ __forceinline__ void cluster_barrier() {
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
+/// The first half, of a thread that only has to say that it has loaded what it needs from other blocks. It goes behind
+/// a barrier of the block, or of those of its warps that have loaded, and does not wait until stores are seen.
+__device__ __forceinline__ void cluster_arrive_after_loads() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
 __device__ __forceinline__ void cluster_wait() {
   __syncwarp();
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");

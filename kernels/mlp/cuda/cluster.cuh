@@ -92,7 +92,7 @@ template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hi
 class ClusterTraining {
  public:
   static constexpr int kWarps = Block / kWarp, kUpperWarps = upper_warps(kWarps, Passes);
-  static constexpr int kFirstWarps = Passes > 1 ? kWarps - kUpperWarps : kWarps;
+  static constexpr int kFirstWarps = first_warps(kWarps, Passes);
   /// Those who have the first layer, and the other layers; with one pass all have both.
   using FirstTeam = Team<kFirstWarps * kWarp, 0, (Passes > 1 ? 1 : 0)>;
   using UpperTeam = Team<kUpperWarps * kWarp, (kWarps - kUpperWarps) * kWarp, (Passes > 1 ? 2 : 0)>;
@@ -141,7 +141,7 @@ class ClusterTraining {
     if (has_upper()) exchange_.fetch(upper_);
     first_exchange_.fetch();
     __syncthreads();
-    if (Passes > 1 && thread() == 0) first_.start_rows(0, true);
+    if (Passes > 1 && thread() == 0) start_rows(0);
     if (has_upper()) start_targets(0);
     first_.leave_all_weights([&](int neuron, int quad) { return first_exchange_.first_weights(neuron, quad); });
     rows_arrived();
@@ -160,7 +160,7 @@ class ClusterTraining {
     for (int slot = 0; slot <= Passes; ++slot) {
       const bool last = slot == Passes, begins = !last, ends = slot > 0;  // pass `slot` begins, the one before ends
       const int warps = slot == 0 || last ? kWarps : kFirstWarps;         // of the first layer
-      if (begins && (has_first() || slot == 0)) first_.find_sums(warps, slot, is_even(slot));
+      if (begins && (has_first() || slot == 0)) first_.find_sums(warps, slot, round_ + slot);
       cluster_arrive();
       if (ends && has_upper()) upper_.add_gradient(slot - 1);
       cluster_wait();
@@ -170,7 +170,6 @@ class ClusterTraining {
         if (Passes > 1) copies_arrived();  // targets
       }
       if (ends && has_first()) first_.template divide_deltas<FirstTeam>();
-      if (Passes > 1 && begins) cluster_arrive();
       if (last) {
         __syncthreads();
         // The last warp counts the step, those with less of the gradient post that of the other layers.
@@ -181,17 +180,28 @@ class ClusterTraining {
         }
       } else if (has_upper()) {
         UpperTeam::sync();
+        if (Passes > 1) cluster_arrive_after_loads();
         pass_rows(slot);
       } else {
         FirstTeam::sync();
+        cluster_arrive_after_loads();
       }
       if (ends && (has_first() || last)) {
-        first_.find_gradient(warps, slot - 1, is_even(slot - 1),
-                             [&](int neuron, int quad, const Pack<kQuad>& gradient) {
-                               first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
-                             });
+        first_.find_gradient(
+            warps, slot - 1, is_even(slot - 1),
+            [&] {
+              if (!last) change_rows(true, slot);
+            },
+            [&](int neuron, int quad, const Pack<kQuad>& gradient) {
+              first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
+            });
       }
-      if (Passes > 1 && begins && has_first()) change_rows(slot);
+      if (Passes > 1 && begins && has_first()) {
+        if (!ends) change_rows(true, slot);
+        change_rows(false, slot);
+        others_have_loaded();
+        if (slot + 1 < Passes) first_.await_rows(true, round_ + slot + 1);
+      }
     }
     __syncthreads();  // the step is counted; workspace and weights are free
     met = learn() && met;
@@ -238,7 +248,9 @@ class ClusterTraining {
   }
   __device__ __forceinline__ void rows_arrived() const {
     copies_arrived();
-    if (Passes > 1) first_.await_rows(round_);
+    if (Passes == 1) return;
+    first_.await_rows(true, round_);
+    first_.await_rows(false, round_);
   }
 
   /// All blocks of the cluster have loaded what they need of a slot: it may change.
@@ -261,12 +273,15 @@ class ClusterTraining {
     UpperTeam::sync();
     first_.template find_largest_deltas<UpperTeam>();
   }
-  /// Those who have the first layer: the rows of the next pass come where those of the one before were.
-  __device__ __forceinline__ void change_rows(int pass) {
+  /// One thread: both parts of the rows of a pass.
+  __device__ __forceinline__ void start_rows(int pass) const {
+    first_.start_rows(true, pass, is_even(pass));
+    first_.start_rows(false, pass, is_even(pass));
+  }
+  /// Those who have the first layer: a part of the rows of the next pass comes where that of the one before was.
+  __device__ __forceinline__ void change_rows(bool early, int pass) const {
     FirstTeam::sync();  // whose gradient has been found
-    if (FirstTeam::thread() == 0) first_.start_rows(after(pass), is_even(pass + 1));
-    others_have_loaded();
-    if (pass + 1 < Passes) first_.await_rows(round_ + pass + 1);
+    if (FirstTeam::thread() == 0) first_.start_rows(early, after(pass), is_even(pass + 1));
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;

@@ -30,6 +30,12 @@ template <class Int>
   return passes > 1 ? warps / 2 : warps;
 }
 
+/// Warps that have the first layer.
+template <class Int>
+[[nodiscard]] constexpr Int first_warps(Int warps, Int passes) {
+  return passes > 1 ? warps - upper_warps(warps, passes) : warps;
+}
+
 /// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
 /// block b has part b modulo `parts`, of all rows of its cluster.
 template <class Int>
@@ -50,8 +56,15 @@ struct ClusterShape {
 
   // Words of what lies in shared memory.
 
-  /// Rows as left factors of the forward product: [tile of 16 rows][chunk of columns][lane][register].
-  [[nodiscard]] constexpr Int rows_words() const { return room() / kTileRows * column_chunks() * 128; }
+  /// Rows as left factors of the forward product: [chunk of columns][tile of 16 rows][lane][register].
+  [[nodiscard]] constexpr Int chunk_words() const { return room() / kTileRows * 128; }
+  [[nodiscard]] constexpr Int rows_words() const { return column_chunks() * chunk_words(); }
+  /// Items of the gradient: halves of neurons, of a chunk of columns, then those of the next chunk.
+  [[nodiscard]] constexpr Int gradient_items() const { return column_chunks() * halves(); }
+  /// Chunks of columns that nobody needs any more when `warps` warps take their last items of the gradient.
+  [[nodiscard]] constexpr Int early_chunks(Int warps) const {
+    return (ceil_div(gradient_items(), warps) - 1) * warps / halves();
+  }
   /// Digits as right factors: [half][tile of columns][digit][chunk][lane][register]. Chunks and halves begin in
   /// different banks for those who write them.
   [[nodiscard]] constexpr Int half_words(Int chunks) const { return kHalfTiles * chunks * kChunkWords + 8; }
