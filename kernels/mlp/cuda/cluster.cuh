@@ -28,7 +28,7 @@
 // | barrier of the cluster: sums and deltas are there | meanwhile: gradient of pass s - 1 |
 // | deltas of pass s - 1, made digits | values of pass s |
 // | second barrier: what all have loaded may change. All arrive now, and wait when they have something to change | |
-// | gradient of pass s - 1; then rows of pass s + 1 come where those of pass s - 1 were | pass s forward, its errors |
+// | gradient of pass s - 1; rows of pass s + 1 come where those of pass s - 1 were, in two parts | forward, errors |
 // | wait; sums of pass s + 1 | wait; deltas of pass s, and the largest ones |
 //
 // The first and the last slot have one pass each. With one pass there are these two slots alone, and all warps do both
