@@ -351,10 +351,8 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
           fmt::format("scheme=cluster block_size=512 blocks={} input_parts={} pass_rows={}", blocks, parts, rows));
     }
   }
-  // Rows that do not fit in passes of 64; and, with registers enough for all that a thread keeps, fewer threads.
-  for (const char* shape :
-       {"block_size=512 blocks={} input_parts=4 pass_rows=56", "block_size=256 blocks={} input_parts=4 pass_rows=64"}) {
-    if (has_clusters) texts.push_back("scheme=cluster " + fmt::format(fmt::runtime(shape), counts[1]));
+  if (has_clusters) {  // of rows that do not fit in passes of 64
+    texts.push_back(fmt::format("scheme=cluster block_size=512 blocks={} input_parts=4 pass_rows=56", counts[1]));
   }
   return texts;
 }

@@ -196,8 +196,6 @@ TEST_CASE("perceptrons: the fastest mappings that were measured are among the li
       has(perceptron(672, {25, 15}, 10, 10000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));
   CHECK(
       has(perceptron(720, {25, 15}, 10, 60000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=64"));
-  CHECK(
-      has(perceptron(720, {25, 15}, 10, 60000), "scheme=cluster block_size=256 blocks=120 input_parts=4 pass_rows=64"));
   CHECK(has(perceptron(256, {256, 256}, 10, 1'000'000), "scheme=layered product=tiles tile=128 pieces=1"));
   CHECK(has(perceptron(14, {10}, 1, 32561), "scheme=warps block_size=512 blocks=132"));
   const auto steps = [](std::int64_t inputs, std::int64_t hidden, std::int64_t outputs, std::int64_t batch) {
