@@ -166,12 +166,14 @@ const std::vector<Path>& paths() {
       perceptron(45, 64, 0, 1, 97, 50, "scheme=neurons block_size=128 blocks=32 input_parts=4"),
       // The inputs divided among the blocks of clusters, kernels/mlp/cuda/cluster.cuh: several layers behind the first
       // one; one layer, and a block without rows; a half with one quad of neurons, more columns than a chunk has, and a
-      // part with padding; two passes over the rows, the second of fewer; blocks whose rows are no whole tiles.
+      // part with padding; two passes over the rows, the second of fewer; blocks whose rows are no whole tiles; three
+      // passes, of teams of two warps.
       perceptron(13, 17, 5, 3, 211, 211, "scheme=cluster block_size=64 blocks=4 input_parts=2 pass_rows=0"),
       perceptron(20, 9, 0, 3, 50, 50, "scheme=cluster block_size=128 blocks=4 input_parts=4 pass_rows=0"),
       perceptron(70, 20, 0, 2, 97, 97, "scheme=cluster block_size=64 blocks=4 input_parts=2 pass_rows=0"),
       perceptron(13, 17, 5, 3, 211, 211, "scheme=cluster block_size=64 blocks=4 input_parts=2 pass_rows=32"),
       perceptron(33, 9, 0, 3, 90, 90, "scheme=cluster block_size=128 blocks=4 input_parts=4 pass_rows=0"),
+      perceptron(70, 20, 6, 4, 300, 300, "scheme=cluster block_size=128 blocks=4 input_parts=2 pass_rows=32"),
       // Row after row, kernels/mlp/cuda/online.cuh: lanes that share a neuron, more neurons than threads, no hidden
       // layer.
       perceptron(14, 10, 0, 1, 211, 1, "scheme=online block_size=64"),

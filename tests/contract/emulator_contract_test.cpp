@@ -57,7 +57,7 @@ TEST_CASE("the emulator keeps the contract of devices, with perceptrons in resid
 TEST_CASE("the emulator keeps the contract of devices, with perceptrons in clusters") {
   ContractSample clusters{.drawn = 0, .large = false, .repeat = true, .thorough = true, .only = "scheme=cluster"};
   std::erase_if(clusters.families, [](const auto& family) { return family->name() != "mlp-train"; });
-  attempt({.order = 8}, clusters, 5, 1);
+  attempt({.order = 8}, clusters, 6, 1);
 }
 
 /// The paths() of perceptrons whose clusters divide the hidden neurons.

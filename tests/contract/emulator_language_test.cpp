@@ -35,6 +35,20 @@ __global__ void reverse(const float* in, float* out) {
   out[here()] = values[threads - 1 - thread] + *last;
 }
 
+// Turns the values of either half of a block round; each half has a barrier of its own.
+__global__ void halves(const float* in, float* out) {
+  heddle::SharedMemory shared;
+  const int thread = static_cast<int>(threadIdx.x), first = thread / 64 * 64;
+  float* values = shared.take<float>(128);
+  values[thread] = in[here()];
+  if (thread < 64) {
+    heddle::partial_barrier<1, 64>();
+  } else {
+    heddle::partial_barrier<2, 64>();
+  }
+  out[here()] = values[2 * first + 63 - thread];
+}
+
 // Every lane gets the value of the next one, through memory.
 __global__ void next_lane(const float* in, float* out) {
   heddle::SharedMemory shared;
@@ -207,6 +221,11 @@ Plan plan(const std::string& kernel) {
   const BufferArgument in{0, 0}, out{1, 0}, packets{2, 0}, total{3, 0}, values{4, 0};
   plan.launches.push_back(launch(1, {packets, total}));
   if (kernel == "reverse") plan.launches.push_back(launch(0, {in, out}, kThreads + 1));
+  if (kernel == "halves") {
+    plan.launches.push_back(launch(0, {in, out}, kCount));
+    plan.launches.back().grid.x = 1;
+    plan.launches.back().block.x = kCount;
+  }
   if (kernel == "next_lane") plan.launches.push_back(launch(0, {in, out}, kThreads));
   if (kernel == "sums") plan.launches.push_back(launch(0, {in, out}));
   if (kernel == "copy") plan.launches.push_back(launch(0, {in, out}, 4 * kThreads));
@@ -306,6 +325,11 @@ const std::vector<Fault> kFaults{
     {"a write to an input", "reverse", "out[here()] =", "const_cast<float*>(in)[here()] =", "an input"},
     {"an index outside a local array", "reverse", "in[here()];",
      "0.0f; float own[3] = {}; own[thread % 4] = 1.0f; values[thread] += own[thread % 2];", "outside an array"},
+    {"values of warps that do not come to a barrier", "halves", "values[2 * first + 63 - thread]",
+     "values[127 - thread]", "race"},
+    {"a barrier to which too few warps come", "halves", "partial_barrier<1, 64>", "partial_barrier<1, 96>", "deadlock"},
+    {"one barrier for different warps", "halves", "partial_barrier<2, 64>", "partial_barrier<1, 64>", "another one"},
+    {"a barrier of a part of a warp", "halves", "partial_barrier<2, 64>", "partial_barrier<2, 63>", "whole warps"},
     {"lanes that do not wait for each other", "next_lane", "__syncwarp();", "", "nobody wrote"},
     {"a shuffle that only half of the warp reaches", "sums", "heddle::sum_over_lanes<32>(value)",
      "threadIdx.x < 16 ? heddle::sum_over_lanes<32>(value) : 0.0f", "barrier"},
@@ -363,7 +387,7 @@ const std::vector<Fault> kFaults{
 TEST_CASE("emulator: small kernels are right in any order") {
   const TemplateSource whole = source(kKernels);
   for (const char* kernel :
-       {"reverse", "next_lane", "sums", "copy", "groups", "count", "chain", "agree", "running", "gather"}) {
+       {"reverse", "halves", "next_lane", "sums", "copy", "groups", "count", "chain", "agree", "running", "gather"}) {
     INFO(std::string(kernel));
     const Result first = run(kernel, whole, 0);
     CHECK(first.finding == "");

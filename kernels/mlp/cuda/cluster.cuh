@@ -14,13 +14,25 @@
 // | gather | blocks own parameters: they get the parts of their gradients, and add them up in the order of the blocks |
 // | learn | owners change their parameters, and send them to the blocks that have them |
 //
-// Blocks of a cluster load from each other's shared memory, all others send packets. A barrier of the cluster goes
-// before each of the two exchanges of a pass, and keeps what the other one loads until all have it: the sums until the
-// barrier before the deltas are loaded, the deltas until that before the next sums.
+// Blocks of a cluster load from each other's shared memory, all others send packets.
 //
-// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. While
-// one works, the rows of the next one arrive from global memory, where the block has left their bytes. The first
-// layer's gradient of the passes so far is there, too: it takes less time than rows that do not fit beside it.
+// Where the rows do not fit on chip, a step has several passes over tiles of them, which add up their gradients. The
+// first layer's gradient of the passes so far is in global memory: it takes less time than rows that do not fit beside
+// it. Two passes are under way at a time, in slots: slot s exchanges the sums of pass s and the deltas of pass s - 1
+// within the cluster. Half of the warps have the first layer, the others have the other layers, and they meet twice in
+// a slot, together with those of the other blocks:
+//
+// | first layer | other layers |
+// |---|---|
+// | sums of pass s; they were found while the other layers had pass s - 1 | |
+// | barrier of the cluster: sums and deltas are there | meanwhile: gradient of pass s - 1 |
+// | deltas of pass s - 1, made digits | values of pass s |
+// | second barrier: what all have loaded may change. All arrive now, and wait when they have something to change | |
+// | gradient of pass s - 1; rows of pass s + 1 come where those of pass s - 1 were, in two parts | forward, errors |
+// | wait; sums of pass s + 1 | wait; deltas of pass s, and the largest ones |
+//
+// The first and the last slot have one pass each. With one pass there are these two slots alone, and all warps do both
+// halves, one after the other.
 //
 // A block that has a number that is no byte multiplies float32 numbers in global memory instead, which is slow.
 //
@@ -49,17 +61,14 @@ class ClusterUpper : public Tile {
   __device__ __forceinline__ ClusterUpper(const ResidentMemory& memory, int hidden, float* sums)
       : Tile(memory, memory.rows, hidden), sums_(sums) {}
 
-  /// Adds that of a pass to the block's part of the gradient: the warps from `First` on, up to `End`.
-  template <int First, int End>
+  /// Adds that of a pass to the block's part of the gradient.
   __device__ __forceinline__ void add_gradient(int pass) {
-    const int number = Tile::warp() - First;
-    if (number < 0 || number >= End - First) return;
     if constexpr (Passes == 1) {
-      Tile::template find_gradient_by<0, End - First, Tile::kTile>(
-          number, false, [&](auto layer, int share) { return this->gradient_of(layer, share); });
+      Tile::template find_gradient_by<0, Tile::kWarps, Tile::kTile>(
+          Tile::warp(), false, [&](auto layer, int share) { return this->gradient_of(layer, share); });
     } else {
-      Tile::template find_gradient_by<0, End - First, kPassShares>(
-          number, pass > 0, [&](auto layer, int share) { return shares(layer, share); });
+      Tile::template find_gradient_by<0, Tile::kWarps, kPassShares>(
+          Tile::warp(), pass > 0, [&](auto layer, int share) { return shares(layer, share); });
     }
   }
   /// An element of the block's part of the gradient of all passes.
@@ -82,8 +91,13 @@ class ClusterUpper : public Tile {
 template <int Block, int Blocks, int Parts, int Tile, int Passes, int In, int Hidden, int... Rest>
 class ClusterTraining {
  public:
+  static constexpr int kWarps = Block / kWarp, kUpperWarps = upper_warps(kWarps, Passes);
+  static constexpr int kFirstWarps = first_warps(kWarps, Passes);
+  /// Those who have the first layer, and the other layers; with one pass all have both.
+  using FirstTeam = Team<kFirstWarps * kWarp, 0, (Passes > 1 ? 1 : 0)>;
+  using UpperTeam = Team<kUpperWarps * kWarp, (kWarps - kUpperWarps) * kWarp, (Passes > 1 ? 2 : 0)>;
   using First = ClusterLayer<Block, Blocks, Parts, Tile, Passes, In, Hidden>;
-  using Upper = ClusterUpper<Passes, ResidentTile<Block, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
+  using Upper = ClusterUpper<Passes, ResidentTile<UpperTeam, round_up(Tile, kTileRows), kRowsShared, Hidden, Rest...>>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
   using Exchange = ResidentExchange<Upper, kFirstParameters>;
   static constexpr int kUpperPackets = Upper::kShape.packets(), kFirstPackets = First::kShape.packets_each();
@@ -124,58 +138,74 @@ class ClusterTraining {
     for (int i = thread(); i < Upper::kTile * Upper::kRowPitch; i += Block) {
       upper_.rows()[i] = i % Upper::kRowPitch == Hidden ? 1.0f : 0.0f;  // that of the biases
     }
-    exchange_.fetch(upper_);
+    if (has_upper()) exchange_.fetch(upper_);
     first_exchange_.fetch();
     __syncthreads();
-    if (Passes > 1) first_.start_rows(0, true);
-    start_targets<0>(0, true);
+    if (Passes > 1 && thread() == 0) start_rows(0);
+    if (has_upper()) start_targets(0);
     first_.leave_all_weights([&](int neuron, int quad) { return first_exchange_.first_weights(neuron, quad); });
     rows_arrived();
     cluster_barrier();
   }
   __device__ __forceinline__ void store() const {
     first_exchange_.store();
-    exchange_.store();
+    if (has_upper()) exchange_.store();
   }
 
   /// One step. Returns false if a block is lost; every thread of the block the same.
   __device__ __forceinline__ bool step() {
     exchange_.begin_step();
     bool met = true;
-#pragma unroll 1
-    for (int pass = 0; pass < Passes; ++pass) {
-      const bool last = pass + 1 == Passes;
-      if (Passes > 1) first_.use_rows(pass, round_ % 2 == 0);
-      first_.find_sums();
+#pragma unroll(kUnrolledSlots)
+    for (int slot = 0; slot <= Passes; ++slot) {
+      const bool last = slot == Passes, begins = !last, ends = slot > 0;  // pass `slot` begins, the one before ends
+      const int warps = slot == 0 || last ? kWarps : kFirstWarps;         // of the first layer
+      if (begins && (has_first() || slot == 0)) first_.find_sums(warps, slot, round_ + slot);
       cluster_arrive();
-      if (Passes > 1) first_.start_rows(after(pass), round_ % 2 != 0);
+      if (ends && has_upper()) upper_.add_gradient(slot - 1);
       cluster_wait();
-      first_.find_values(upper_.rows(), Upper::kRowPitch);
-      __syncthreads();
-      pass_rows(pass);
-      first_.divide_deltas();
-      __syncthreads();
+      if (begins && has_upper()) {
+        if (Passes > 1) UpperTeam::sync();  // the values that the gradient is of are free
+        first_.template find_values<UpperTeam>(upper_.rows(), Upper::kRowPitch);
+        if (Passes > 1) copies_arrived();  // targets
+      }
+      if (ends && has_first()) first_.template divide_deltas<FirstTeam>();
       if (last) {
+        __syncthreads();
         // The last warp counts the step, those with less of the gradient post that of the other layers.
         if (warp() == kTakers) {
           met = exchange_.gather_squares();
         } else if (warp() >= kPosting) {
           exchange_.template post_parts_by<(kTakers - kPosting) * kWarp>(upper_, thread() - kPosting * kWarp);
         }
+      } else if (has_upper()) {
+        UpperTeam::sync();
+        if (Passes > 1) cluster_arrive_after_loads();
+        pass_rows(slot);
+      } else {
+        FirstTeam::sync();
+        cluster_arrive_after_loads();
       }
-      first_.find_gradient(pass, [&](int neuron, int quad, const Pack<kQuad>& gradient) {
-        first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
-      });
-      if constexpr (Passes > 1) {
-        start_targets<kPosting>(after(pass), round_ % 2 != 0);
-        if (last) break;
-        upper_.template add_gradient<kPosting, Upper::kWarps>(pass);
-        end_pass();
+      if (ends && (has_first() || last)) {
+        first_.find_gradient(
+            warps, slot - 1, is_even(slot - 1),
+            [&] {
+              if (!last) change_rows(true, slot);
+            },
+            [&](int neuron, int quad, const Pack<kQuad>& gradient) {
+              first_exchange_.post_part(neuron, quad, gradient, exchange_.stamp());
+            });
+      }
+      if (Passes > 1 && begins && has_first()) {
+        if (!ends) change_rows(true, slot);
+        change_rows(false, slot);
+        others_have_loaded();
+        if (slot + 1 < Passes) first_.await_rows(true, round_ + slot + 1);
       }
     }
     __syncthreads();  // the step is counted; workspace and weights are free
     met = learn() && met;
-    ++round_;
+    round_ += Passes;
     if (Passes > 1) rows_arrived();
     met = __syncthreads_and(met ? 1 : 0) != 0;
     return met;
@@ -187,11 +217,14 @@ class ClusterTraining {
   static constexpr int kUpperThreads =
       smaller(round_up(ceil_div(Block * kUpperPackets, kUpperPackets + kFirstPackets), kWarp), Block - kWarp);
   static constexpr int kFirstThreads = Block - kUpperThreads;
-  static constexpr int kTakers = Upper::kWarps - 1;  ///< all warps but the last one
+  static constexpr int kUnrolledSlots = Passes == 1 ? 2 : 1;
+  static constexpr int kTakers = kWarps - 1;  ///< all warps but the last one
   static constexpr int kPosting = First::kLessBusy < kTakers ? First::kLessBusy : 0;
 
-  __device__ __forceinline__ static int thread() { return Upper::thread(); }
-  __device__ __forceinline__ static int warp() { return Upper::warp(); }
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+  __device__ __forceinline__ static bool has_first() { return Passes == 1 || warp() < kFirstWarps; }
+  __device__ __forceinline__ static bool has_upper() { return Passes == 1 || warp() >= kFirstWarps; }
   static constexpr int parameters() {
     constexpr ResidentShape<int> kShape = Upper::kShape;
     int all = kFirstParameters;
@@ -203,54 +236,57 @@ class ClusterTraining {
   __device__ __forceinline__ int rows_of(int pass) const { return max(0, min(Tile, all_rows_ - pass * Tile)); }
   /// Which pass comes next.
   __device__ __forceinline__ static int after(int pass) { return pass + 1 == Passes ? 0 : pass + 1; }
-  /// The warps from `First` on: start to bring the targets of a pass on chip, of one that is `even` or not.
-  /// rows_arrived(), and a barrier, have to follow.
-  template <int First>
-  __device__ __forceinline__ void start_targets(int pass, bool even) const {
-    constexpr int kFirst = First * kWarp;
-    if (thread() < kFirst) return;
+  /// Whether a pass of this step is an even one of all steps.
+  __device__ __forceinline__ bool is_even(int pass) const { return Passes == 1 || (round_ + pass) % 2 == 0; }
+  /// Those who have the other layers: start to bring the targets of a pass on chip. copies_arrived(), and a barrier,
+  /// have to follow.
+  __device__ __forceinline__ void start_targets(int pass) const {
     const float* const from = buffers_.targets + (static_cast<long long>(first_row_) + pass * Tile) * kOutputs;
-    for (int i = thread() - kFirst; i < rows_of(pass) * kOutputs; i += Block - kFirst) {
-      start_copy(targets_of(even) + i, from + i);
+    for (int i = UpperTeam::thread(); i < rows_of(pass) * kOutputs; i += UpperTeam::kThreads) {
+      start_copy(memory_.first.targets + i, from + i);
     }
-  }
-  __device__ __forceinline__ float* targets_of(bool even) const {
-    constexpr ClusterPieces<int> kPieces(First::kShape, Upper::kShape);
-    return memory_.first.targets + (even ? 0 : kPieces.targets / 2);
   }
   __device__ __forceinline__ void rows_arrived() const {
     copies_arrived();
-    if (Passes > 1) first_.await_rows(round_);
-  }
-  /// The rows of the next pass are there.
-  __device__ __forceinline__ void end_pass() {
-    ++round_;
-    rows_arrived();
-    __syncthreads();
+    if (Passes == 1) return;
+    first_.await_rows(true, round_);
+    first_.await_rows(false, round_);
   }
 
-  /// The other layers of the block's rows, forward and back.
+  /// All blocks of the cluster have loaded what they need of a slot: it may change.
+  __device__ __forceinline__ static void others_have_loaded() { cluster_wait(); }
+
+  /// Those who have the other layers: forward and back, of the block's rows.
   __device__ __forceinline__ void pass_rows(int pass) {
     upper_.template forward<0>();
-    const float* const targets = targets_of(Passes == 1 || round_ % 2 == 0);
-    double& squares = memory_.upper.losses[warp()];  // of the passes so far
+    const float* const targets = memory_.first.targets;
+    double& squares = memory_.upper.losses[Upper::warp()];  // of the passes so far
     const double before = pass > 0 ? squares : 0.0;
     upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
     if (Passes > 1 && threadIdx.x % kWarp == 0) squares += before;
-    __syncthreads();
+    UpperTeam::sync();
+    if (Passes > 1) start_targets(after(pass));
     if (pass + 1 == Passes) exchange_.post_squares();
     upper_.template backward<Upper::kLayers - 1>();
+    if (Passes > 1) others_have_loaded();
     upper_.backward_to_inputs([&](int row, int neuron, const auto& found) { first_.leave_deltas(row, neuron, found); });
-    __syncthreads();
-    first_.find_largest_deltas();
-    cluster_arrive();
-    if (pass + 1 == Passes) upper_.template add_gradient<0, kTakers>(pass);  // it will be posted soon
-    cluster_wait();
+    UpperTeam::sync();
+    first_.template find_largest_deltas<UpperTeam>();
+  }
+  /// One thread: both parts of the rows of a pass.
+  __device__ __forceinline__ void start_rows(int pass) const {
+    first_.start_rows(true, pass, is_even(pass));
+    first_.start_rows(false, pass, is_even(pass));
+  }
+  /// Those who have the first layer: a part of the rows of the next pass comes where that of the one before was.
+  __device__ __forceinline__ void change_rows(bool early, int pass) const {
+    FirstTeam::sync();  // whose gradient has been found
+    if (FirstTeam::thread() == 0) first_.start_rows(early, after(pass), is_even(pass + 1));
   }
   __device__ __forceinline__ bool learn() const {
     const Verdict& verdict = *memory_.upper.verdict;
     bool met = first_exchange_.learn_owned(exchange_.stamp(), verdict.step, verdict.decision);
-    met = exchange_.learn_owned() && met;
+    if (has_upper()) met = exchange_.learn_owned() && met;
     if (ceil_div(kUpperPackets, Blocks) > Exchange::kFewOwned) __syncthreads();  // its owners work in the workspace
     if (!exchange_.changes()) return met;
     if (thread() >= kFirstThreads) {
@@ -272,7 +308,7 @@ class ClusterTraining {
   Upper upper_;
   Exchange exchange_;
   int first_row_, all_rows_;  ///< of the block
-  int round_ = 0;             ///< passes that have ended
+  int round_ = 0;             ///< passes of the steps before
 };
 
 /// At most `steps` steps; `errors`: of `slots` epochs.

@@ -24,7 +24,6 @@ class ClusterLayer {
       : memory_(memory),
         rows_(rows),
         packed_(packed + static_cast<long long>(blockIdx.x) * kShape.padded_words()),
-        now_(memory.rows),
         all_(control.rows),
         hidden_(control.hidden),
         part_(static_cast<int>(blockIdx.x) % Parts),
@@ -32,29 +31,29 @@ class ClusterLayer {
 
   /// The whole block, once, before fetch_rows().
   __device__ __forceinline__ void open() const {
-    if (thread() == 0) rows_box().open();
+    if (thread() > 0) return;
+    rows_box(true).open();
+    rows_box(false).open();
   }
 
   /// Makes bytes of the block's columns of the cluster's rows: on chip with one pass, for start_rows() with several. If
   /// they are neither whole numbers nor fractions of 255, the rows stay where they are, and products are those of
   /// float32 numbers. The whole block.
   __device__ __forceinline__ void fetch_rows() { bytes_ = fetch_rows_times(1.0f) || fetch_rows_times(255.0f); }
-  /// Of several passes: starts to bring the rows of one on chip, for a pass that is `even` or not.
-  __device__ __forceinline__ void start_rows(int pass, bool even) const {
-    if (rare(!bytes_) || thread() > 0) return;
-    rows_box().expect(kShape.rows_words() * 4);
-    rows_box().fetch(reinterpret_cast<float*>(rows_of(even)), packed_ + pass * kShape.rows_words(),
-                     kShape.rows_words());
+  // Of several passes. The rows of one come in two parts, early chunks of columns and the other ones.
+
+  /// One thread: starts to bring a part of the rows of a pass on chip, which is `even` or not.
+  __device__ __forceinline__ void start_rows(bool early, int pass, bool even) const {
+    const int first = early ? 0 : kEarlyChunks, words = (early ? kEarlyChunks : kChunks - kEarlyChunks) * kChunkRows;
+    if (rare(!bytes_) || words == 0) return;
+    const Mailbox box = rows_box(early);
+    box.expect(words * 4);
+    box.fetch(reinterpret_cast<float*>(rows_of(even)) + first * kChunkRows,
+              packed_ + pass * kShape.rows_words() + first * kChunkRows, words);
   }
   /// Waits for what start_rows() has started. `round`: the passes whose rows were there before.
-  __device__ __forceinline__ void await_rows(int round) const {
-    if (bytes_) rows_box().wait(round);
-  }
-
-  /// Of several passes: works with the rows of this one, which is `even` or not.
-  __device__ __forceinline__ void use_rows(int pass, bool even) {
-    pass_ = pass;
-    now_ = rows_of(even);
+  __device__ __forceinline__ void await_rows(bool early, int round) const {
+    if (bytes_ && (!early || kEarlyChunks > 0)) rows_box(early).wait(round);
   }
 
   /// Quads of a neuron's columns that a lane has: lane, lane + kWarp, ...
@@ -94,15 +93,17 @@ class ClusterLayer {
     }
   }
 
-  /// The block's part of the sums of all neurons, of all rows of the cluster. A cluster_barrier() has to follow.
-  __device__ __forceinline__ void find_sums() const {
-    if (rare(!bytes_)) return find_sums_of_floats();
-    find_sums_of_bytes();
+  /// The block's part of the sums of all neurons, of all rows of the cluster in a pass, whose early rows are there.
+  /// `round`: see await_rows(). By its first `warps` warps. A cluster_barrier() has to follow.
+  __device__ __forceinline__ void find_sums(int warps, int pass, int round) const {
+    if (rare(!bytes_)) return find_sums_of_floats(warps, pass);
+    find_sums_of_bytes(warps, round);
   }
 
-  /// Values of the block's own rows, to[row][pitch].
+  /// Values of the block's own rows, to[row][pitch]. By a Team.
+  template <class Workers>
   __device__ __forceinline__ void find_values(float* to, int pitch) const {
-    for (int e = thread(); e < Tile * kShape.quads(); e += Block) {
+    for (int e = Workers::thread(); e < Tile * kShape.quads(); e += Workers::kThreads) {
       const int row = e % Tile, quad = e / Tile;
       Pack<4> part[Parts], sum = filled<4>(0.0f);
 #pragma unroll
@@ -129,10 +130,11 @@ class ClusterLayer {
   __device__ __forceinline__ void leave_deltas(int row, int neuron, const Pack<Count>& found) const {
     if (row < Tile) store<Count>(memory_.deltas + place_of(row, neuron / kQuad) + neuron % kQuad, found);
   }
-  /// After a barrier that follows leave_deltas(), a warp for a quad: the largest of the block's deltas. A
+  /// After a barrier that follows leave_deltas(), a warp of a Team for a quad: the largest of the block's deltas. A
   /// cluster_barrier() has to follow.
+  template <class Workers>
   __device__ __forceinline__ void find_largest_deltas() const {
-    for (int quad = warp(); quad < kShape.quads(); quad += kWarps) {
+    for (int quad = Workers::warp(); quad < kShape.quads(); quad += Workers::kWarps) {
       unsigned largest[kQuad] = {};
 #pragma unroll
       for (int first = 0; first < Tile; first += kWarp) {
@@ -156,13 +158,15 @@ class ClusterLayer {
     }
   }
 
-  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow.
+  /// Makes digits of the deltas of all rows of the cluster, or keeps them. A barrier has to follow. By a Team.
+  template <class Workers>
   __device__ __forceinline__ void divide_deltas() const {
     constexpr int kQuads = kShape.halves() * kHalfNeurons / kQuad, kFours = kShape.row_chunks() * 8;
-    if (rare(!bytes_)) return keep_deltas();
-    constexpr int kAcross = smaller(kQuads, Block), kAlong = Block / kAcross;
-    if (thread() >= kAlong * kAcross) return;
-    for (int quad = thread() / kAlong; quad < kQuads; quad += kAcross) {
+    if (rare(!bytes_)) return keep_deltas<Workers>();
+    constexpr int kAcross = smaller(kQuads, Workers::kThreads), kAlong = Workers::kThreads / kAcross;
+    const int thread = Workers::thread();
+    if (thread >= kAlong * kAcross) return;
+    for (int quad = thread / kAlong; quad < kQuads; quad += kAcross) {
       // Loads from other blocks take long: the first deltas are on their way while their scale is found.
       const bool there = quad < kShape.quads();
       Pack<4> of_block[Parts], delta[4];
@@ -170,7 +174,7 @@ class ClusterLayer {
       for (int rank = 0; rank < Parts; ++rank) {
         of_block[rank] = there ? load_from_block(rank, largest_deltas(quad)) : filled<4>(0.0f);
       }
-      int four = thread() % kAlong;
+      int four = thread % kAlong;
       load_deltas(delta, four, quad, there && four < kFours);
       unsigned largest[kQuad] = {};
 #pragma unroll
@@ -180,7 +184,7 @@ class ClusterLayer {
       }
       const DigitScale scale[kQuad] = {DigitScale(largest[0]), DigitScale(largest[1]), DigitScale(largest[2]),
                                        DigitScale(largest[3])};
-      if (thread() % kAlong == 0) {
+      if (thread % kAlong == 0) {
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) memory_.delta_factors[quad * kQuad + i] = scale[i].factor;
       }
@@ -197,19 +201,24 @@ class ClusterLayer {
     }
   }
 
-  /// The gradient of the block's columns over the cluster's rows of all passes up to this one. That of the last pass
-  /// goes to post(neuron, quad of columns, gradient).
-  template <class Post>
-  __device__ __forceinline__ void find_gradient(int pass, const Post& post) const {
-    if (rare(!bytes_)) return find_gradient_of_floats(pass, post);
+  /// The gradient of the block's columns over the cluster's rows of all passes up to this one, which is `even` or not.
+  /// That of the last pass goes to post(neuron, quad of columns, gradient). By the block's first `warps` warps, which
+  /// call before_last() when all of them have only one item left, if they had more.
+  template <class Before, class Post>
+  __device__ __forceinline__ void find_gradient(int warps, int pass, bool even, const Before& before_last,
+                                                const Post& post) const {
+    if (rare(!bytes_)) return find_gradient_of_floats(warps, pass, post);
     constexpr int kRowChunks = kShape.row_chunks();
     const int g = lane_group(), t = lane_of_group();
 #pragma unroll 1
-    for (int item = warp(); item < kChunks * kShape.halves(); item += kWarps) {
+    for (int first = 0; first < kShape.gradient_items(); first += warps) {
+      if (first > 0 && first + warps >= kShape.gradient_items()) before_last();
+      const int item = first + warp();
+      if (item >= kShape.gradient_items()) break;
       const int half = item % kShape.halves(), columns = item / kShape.halves();
       const unsigned* const digits = memory_.delta_digits + half * kShape.half_words(kRowChunks) + lane() * 2;
       // The lane's four columns of the four rows that it has of a chunk, further by 16 rows or not.
-      const unsigned* const rows = now_ + columns * 128 + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
+      const unsigned* const rows = rows_of(even) + columns * kChunkRows + (t % 2 * 4 + g % 4) * 4 + t / 2 + g / 4 * 2;
       // That of the passes before comes while the product is found.
       float* const kept = gradient_so_far() + (item * kQuad * kWarp + lane()) * kQuad;
       Pack<kQuad> before[kQuad];
@@ -224,7 +233,7 @@ class ClusterLayer {
 #pragma unroll
         for (int further = 0; further < 2; ++further) {
 #pragma unroll
-          for (int i = 0; i < 4; ++i) seen[further][i] = rows[(2 * chunk + further) * kChunks * 128 + i * 32];
+          for (int i = 0; i < 4; ++i) seen[further][i] = rows[(2 * chunk + further) * 128 + i * 32];
           transpose_bytes(seen[further]);
         }
         const unsigned left[kItemRowTiles][4] = {{seen[0][0], seen[0][1], seen[1][0], seen[1][1]},
@@ -259,7 +268,8 @@ class ClusterLayer {
 
  private:
   static constexpr int kWarps = Block / kWarp, kColumns = kShape.columns(), kChunks = kShape.column_chunks();
-  static constexpr int kRowWords = kShape.row_words();
+  static constexpr int kRowWords = kShape.row_words(), kChunkRows = kShape.chunk_words();
+  static constexpr int kEarlyChunks = kShape.early_chunks(first_warps(kWarps, Passes));
   static constexpr int kTogether = 8;  ///< rows of a tile that follow each other among all rows
   static_assert(Tile % kTogether == 0, "as ClusterLayout rounds it");
 
@@ -267,7 +277,7 @@ class ClusterLayer {
   __device__ __forceinline__ static int lane() { return thread() % kWarp; }
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
 
-  __device__ __forceinline__ Mailbox rows_box() const { return Mailbox(memory_.box); }
+  __device__ __forceinline__ Mailbox rows_box(bool early) const { return Mailbox(memory_.box + (early ? 0 : 2)); }
 
   // The rows of a pass: [block][row of its tile] of the cluster.
 
@@ -335,14 +345,20 @@ class ClusterLayer {
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
         const int row = lane() % 4 * 4 + r;
-        to[e * 128 + (row % 8 * 4 + q % 4) * 4 + row / 8 + q / 4 * 2] = words[r];
+        to[place_of_piece(e) + (row % 8 * 4 + q % 4) * 4 + row / 8 + q / 4 * 2] = words[r];
       }
     }
     if (__syncthreads_and(fits ? 1 : 0) == 0) return false;
     factor_ = 1.0f / scale;
     return true;
   }
-  /// Of piece `e` of the rows of all passes, [tile of 16 rows][chunk of columns]: the lane's column.
+  /// Where piece `e` of the rows of all passes, [tile of 16 rows][chunk of columns], goes.
+  __device__ __forceinline__ static int place_of_piece(int e) {
+    constexpr int kTiles = kChunkRows / 128;
+    const int tile = e / kChunks;
+    return tile / kTiles * kShape.rows_words() + e % kChunks * kChunkRows + tile % kTiles * 128;
+  }
+  /// Of such a piece: the lane's column.
   __device__ __forceinline__ static int column_of(int e) { return e % kChunks * kByteDepth + lane(); }
   /// The same: row `r` of it.
   __device__ __forceinline__ Place first_of(int e, int r) const {
@@ -404,18 +420,20 @@ class ClusterLayer {
   }
 
   /// Products of bytes: the block's part of all sums.
-  __device__ __forceinline__ void find_sums_of_bytes() const {
+  __device__ __forceinline__ void find_sums_of_bytes(int warps, int round) const {
+    const unsigned* const of_pass = rows_of(Passes == 1 || round % 2 == 0);
 #pragma unroll 1
-    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += kWarps) {
+    for (int item = warp(); item < kShape.row_chunks() * kShape.halves(); item += warps) {
       const int half = item % kShape.halves(), pair = item / kShape.halves();
-      const unsigned* const rows = now_ + pair * kItemRowTiles * kChunks * 128 + lane() * 4;
+      const unsigned* const rows = of_pass + pair * kItemRowTiles * 128 + lane() * 4;
       const unsigned* const digits = memory_.weight_digits + half * kShape.half_words(kChunks) + lane() * 2;
       int sums[kItemRowTiles][kHalfTiles][4] = {};
 #pragma unroll 2
       for (int chunk = 0; chunk < kChunks; ++chunk) {
+        if (Passes > 1 && chunk == kEarlyChunks) await_rows(false, round);
         unsigned left[kItemRowTiles][4];
 #pragma unroll
-        for (int m = 0; m < kItemRowTiles; ++m) read(left[m], rows + (m * kChunks + chunk) * 128);
+        for (int m = 0; m < kItemRowTiles; ++m) read(left[m], rows + chunk * kChunkRows + m * 128);
         multiply_add<kChunks>(sums, left, digits + chunk * kChunkWords);
       }
       const int quad = half * 4 + lane_of_group();
@@ -457,10 +475,10 @@ class ClusterLayer {
       }
     }
   }
-  __device__ __forceinline__ void find_sums_of_floats() const {
-    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
+  __device__ __forceinline__ void find_sums_of_floats(int warps, int pass) const {
+    for (int e = thread(); e < kShape.room() * kShape.quads(); e += warps * kWarp) {
       const int row = e / kShape.quads(), quad = e % kShape.quads();
-      const float* const from = row_at(pass_, row);
+      const float* const from = row_at(pass, row);
       Pack<4> sum = filled<4>(0.0f);
       for (int column = 0; from != nullptr && column < columns_; ++column) {
         const float value = part_ * kColumns + column < In ? from[column] : 1.0f;
@@ -475,14 +493,14 @@ class ClusterLayer {
   }
   /// Of the deltas that keep_deltas() has left.
   template <class Post>
-  __device__ __forceinline__ void find_gradient_of_floats(int pass, const Post& post) const {
+  __device__ __forceinline__ void find_gradient_of_floats(int warps, int pass, const Post& post) const {
 #pragma unroll 1
-    for (int e = thread(); e < kShape.packets_of() * Out; e += Block) {
+    for (int e = thread(); e < kShape.packets_of() * Out; e += warps * kWarp) {
       const int neuron = e / kShape.packets_of(), quad = e % kShape.packets_of();
       Pack<kQuad> sum = filled<kQuad>(0.0f);
 #pragma unroll 1
       for (int row = 0; row < kShape.room(); ++row) {
-        const float delta = memory_.sums[row * kRowWords + neuron];
+        const float delta = memory_.delta_floats[row * kRowWords + neuron];
         const float* const from = row_at(pass, row);
 #pragma unroll
         for (int i = 0; i < kQuad; ++i) sum.value[i] += value_of(from, quad * kQuad + i) * delta;
@@ -497,10 +515,11 @@ class ClusterLayer {
     }
   }
   /// Out of the way of the gradient.
+  template <class Workers>
   __device__ __forceinline__ void keep_deltas() const {
-    for (int e = thread(); e < kShape.room() * kShape.quads(); e += Block) {
+    for (int e = Workers::thread(); e < kShape.room() * kShape.quads(); e += Workers::kThreads) {
       const int row = e % kShape.room(), quad = e / kShape.room();
-      store<4>(memory_.sums + row * kRowWords + quad * kQuad, delta_of(row, quad));
+      store<4>(memory_.delta_floats + row * kRowWords + quad * kQuad, delta_of(row, quad));
     }
   }
 
@@ -556,8 +575,6 @@ class ClusterLayer {
   const ClusterMemory memory_;
   const float* rows_;
   float* packed_;
-  const unsigned* now_;  ///< the rows of this pass
-  int pass_ = 0;
   int all_, hidden_, part_;
   int columns_;  ///< of this part
   float factor_ = 1.0f;

@@ -28,7 +28,7 @@ __device__ __forceinline__ unsigned absolute_bits(float value) { return __float_
 /// A block's pieces of shared memory: see ClusterPieces.
 struct ClusterMemory {
   unsigned *rows, *weight_digits, *delta_digits;
-  float *weight_floats, *sums, *deltas;
+  float *weight_floats, *sums, *delta_floats, *deltas;
   float *upper_sums, *weight_factors, *delta_factors, *own, *targets;
   int* box;
   Control* control;  ///< in registers it would take too many
@@ -39,7 +39,8 @@ struct ClusterMemory {
     weight_floats = shared.take<float>(of.weights);
     weight_digits = reinterpret_cast<unsigned*>(weight_floats);
     sums = shared.take<float>(of.sums);
-    delta_digits = reinterpret_cast<unsigned*>(sums);
+    delta_floats = of.digits > 0 ? shared.take<float>(of.digits) : sums;
+    delta_digits = reinterpret_cast<unsigned*>(delta_floats);
     deltas = shared.take<float>(of.deltas);
     upper_sums = shared.take<float>(of.upper);
     weight_factors = shared.take<float>(of.factors);

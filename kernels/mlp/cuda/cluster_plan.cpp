@@ -36,7 +36,7 @@ ClusterLayout::ClusterLayout(const Layers& layers, std::int64_t rows, std::int64
            .passes = passes};
   others.count = layers.count - 1;
   std::copy(layers.sizes + 1, layers.sizes + layers.count + 1, others.sizes);
-  others.warps = threads / kClusterLanes;
+  others.warps = upper_warps(threads / kClusterLanes, passes);
   others.tile = round_up(first.tile, std::int64_t{kTileRows});
   packets = ResidentPackets<std::int64_t>{blocks, others.packets()}.count() + first.packets();
   padded = blocks * first.padded_words();

@@ -24,6 +24,18 @@ constexpr int kSummingLanes = 8;     ///< lanes that add up the parts of a packe
 /// find that of the first layer.
 constexpr int kPassShares = 2;
 
+/// Warps that have the other layers, where others have the first layer meanwhile; with one pass all have both.
+template <class Int>
+[[nodiscard]] constexpr Int upper_warps(Int warps, Int passes) {
+  return passes > 1 ? warps / 2 : warps;
+}
+
+/// Warps that have the first layer.
+template <class Int>
+[[nodiscard]] constexpr Int first_warps(Int warps, Int passes) {
+  return passes > 1 ? warps - upper_warps(warps, passes) : warps;
+}
+
 /// The first layer: the columns of its values (the inputs, and that of ones) in as many parts as a cluster has blocks;
 /// block b has part b modulo `parts`, of all rows of its cluster.
 template <class Int>
@@ -44,8 +56,15 @@ struct ClusterShape {
 
   // Words of what lies in shared memory.
 
-  /// Rows as left factors of the forward product: [tile of 16 rows][chunk of columns][lane][register].
-  [[nodiscard]] constexpr Int rows_words() const { return room() / kTileRows * column_chunks() * 128; }
+  /// Rows as left factors of the forward product: [chunk of columns][tile of 16 rows][lane][register].
+  [[nodiscard]] constexpr Int chunk_words() const { return room() / kTileRows * 128; }
+  [[nodiscard]] constexpr Int rows_words() const { return column_chunks() * chunk_words(); }
+  /// Items of the gradient: halves of neurons, of a chunk of columns, then those of the next chunk.
+  [[nodiscard]] constexpr Int gradient_items() const { return column_chunks() * halves(); }
+  /// Chunks of columns that nobody needs any more when `warps` warps take their last items of the gradient.
+  [[nodiscard]] constexpr Int early_chunks(Int warps) const {
+    return (ceil_div(gradient_items(), warps) - 1) * warps / halves();
+  }
   /// Digits as right factors: [half][tile of columns][digit][chunk][lane][register]. Chunks and halves begin in
   /// different banks for those who write them.
   [[nodiscard]] constexpr Int half_words(Int chunks) const { return kHalfTiles * chunks * kChunkWords + 8; }
@@ -77,14 +96,15 @@ struct ClusterShape {
   [[nodiscard]] constexpr Int packets() const { return totals_at() + parts * packets_each(); }
 };
 
-/// The pieces of shared memory, in words. With several passes rows and targets are there twice: while one pass works,
-/// those of the next one arrive. With one pass the workspace of the other layers begins where `weights` do: they are
-/// not needed at the same time.
+/// The pieces of shared memory, in words. With several passes rows are there twice: of the pass whose gradient is still
+/// to be found, and of the next one. With one pass digits of the deltas begin where `sums` do, and the workspace of the
+/// other layers where `weights` do: they are not needed at the same time.
 template <class Int>
 struct ClusterPieces {
   Int rows;
   Int weights;  ///< digits, or floats where the rows are no bytes
-  Int sums;     ///< the block's part, of all rows of the cluster; afterwards digits of the deltas
+  Int sums;     ///< the block's part, of all rows of the cluster
+  Int digits;   ///< of the deltas of all rows of the cluster, or floats where the rows are no bytes
   Int deltas;   ///< of the block's rows
   Int upper;    ///< of the other layers: the gradient of the passes so far. One pass: none
   Int factors;  ///< of a neuron's weights, and of its deltas
@@ -96,7 +116,8 @@ struct ClusterPieces {
   constexpr ClusterPieces(const ClusterShape<Int>& of, const ResidentShape<Int>& other)
       : rows(of.rows_words()),
         weights(larger(of.digit_words(of.column_chunks()), of.neurons * of.pitch())),
-        sums(larger(of.parts * of.sum_words(), of.digit_words(of.row_chunks()))),
+        sums(of.parts * of.sum_words()),
+        digits(larger(of.digit_words(of.row_chunks()), of.room() * of.row_words())),
         deltas(of.delta_words()),
         upper(of.passes > 1 ? round_up(other.shares_at(other.count, Int(kPassShares)), Int(4)) : Int(0)),
         factors(2 * of.halves() * kHalfNeurons),
@@ -107,15 +128,16 @@ struct ClusterPieces {
         others(other, kRowsShared, of.blocks) {
     if (of.passes > 1) {
       rows *= 2;
-      targets *= 2;
       others.workspace = other.workspace(false);
       return;
     }
+    sums = larger(sums, digits);
+    digits = 0;
     weights = larger(weights, others.workspace);
     others.workspace = 0;
   }
   [[nodiscard]] constexpr Int words() const {
-    return others.words() + rows + weights + sums + deltas + upper + factors + own + targets + box + control;
+    return others.words() + rows + weights + sums + digits + deltas + upper + factors + own + targets + box + control;
   }
 };
 

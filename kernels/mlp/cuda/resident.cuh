@@ -39,7 +39,7 @@ __global__ void begin_resident(Packet* packets, int count, const Progress* progr
 template <int Block, int Tile, int In, int... Sizes>
 class ResidentTraining {
  public:
-  using Products = ResidentTile<Block, Tile, In, Sizes...>;
+  using Products = ResidentTile<Team<Block>, Tile, In, Sizes...>;
   static constexpr int kLayers = Products::kLayers, kInputs = Products::kInputs, kOutputs = Products::kOutputs;
   static constexpr int kRowPitch = Products::kRowPitch, kByteColumns = Products::kByteColumns;
 

@@ -48,7 +48,7 @@ class ResidentExchange {
         }
       });
     }
-    __syncthreads();
+    Tile::sync();
   }
 
   /// Writes what the block owns.
@@ -408,7 +408,7 @@ class ResidentExchange {
 #pragma unroll
         for (int i = 0; i < kPacketValues; ++i) memory_.workspace[(share * kPacketValues + i) * slots + slot] = sum[i];
       }
-      __syncthreads();
+      Tile::sync();
       if (thread() < slots && changes) {
         const Step step = memory_.verdict->step;
         const int decision = memory_.verdict->decision;
@@ -425,7 +425,7 @@ class ResidentExchange {
           post(totals(stamp_, copy) + first_owned_ + base + slot, {value[0], value[1], value[2], stamp_});
         }
       }
-      if (base + kBlock < own_) __syncthreads();
+      if (base + kBlock < own_) Tile::sync();
     }
     return met;
   }

@@ -15,11 +15,29 @@ struct Constant {
   static constexpr int value = V;
 };
 
-/// Block: threads; Tile: rows, a multiple of 16; In: a RowsIn; Sizes: neurons of the inputs and of every layer.
-template <int Block, int Tile, int In, int... Sizes>
+/// Warps of a block that work together: `Threads` threads from `First` on. They meet at a barrier of their own, or, if
+/// its number is 0, at that of the block, all of which they are then.
+template <int Threads, int First = 0, int Barrier = 0>
+struct Team {
+  static constexpr int kThreads = Threads, kFirst = First, kWarps = Threads / kWarp;
+
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x) - First; }
+  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+  __device__ __forceinline__ static void sync() {
+    if constexpr (Barrier == 0) {
+      __syncthreads();
+    } else {
+      partial_barrier<Barrier, Threads>();
+    }
+  }
+};
+
+/// Workers: a Team; Tile: rows, a multiple of 16; In: a RowsIn; Sizes: neurons of the inputs and of every layer.
+template <class Workers, int Tile, int In, int... Sizes>
 class ResidentTile {
  public:
-  static constexpr int kLayers = static_cast<int>(sizeof...(Sizes)) - 1, kWarps = Block / kWarp, kBlock = Block;
+  static constexpr int kLayers = static_cast<int>(sizeof...(Sizes)) - 1, kWarps = Workers::kWarps;
+  static constexpr int kBlock = Workers::kThreads;
   static constexpr int kTile = Tile, kIn = In;
   static constexpr ResidentShape<int> kShape{kLayers, {Sizes...}, kWarps, Tile};
   static constexpr int kInputs = kShape.in(0), kOutputs = kShape.out(kLayers - 1);
@@ -30,9 +48,10 @@ class ResidentTile {
   __device__ __forceinline__ ResidentTile(const ResidentMemory& memory, float* rows, int hidden)
       : memory_(memory), rows_(rows), hidden_(hidden) {}
 
-  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ static int lane() { return thread() % kWarp; }
-  __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+  __device__ __forceinline__ static int thread() { return Workers::thread(); }
+  __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
+  __device__ __forceinline__ static int warp() { return Workers::warp(); }
+  __device__ __forceinline__ static void sync() { Workers::sync(); }
 
   // Where things lie.
 
@@ -72,7 +91,7 @@ class ResidentTile {
   __device__ __forceinline__ void fill_ones() const {
     if constexpr (L < kLayers) {
       constexpr int kPitch = kShape.value_pitch(L), kColumn = kShape.in(L);
-      for (int row = thread(); row < Tile; row += Block) values<L>()[row * kPitch + kColumn] = 1.0f;
+      for (int row = thread(); row < Tile; row += kBlock) values<L>()[row * kPitch + kColumn] = 1.0f;
       fill_ones<L + 1>();
     }
   }
@@ -85,10 +104,10 @@ class ResidentTile {
   /// Clears what stays 0, and sets what stays 1. A barrier has to follow.
   __device__ __forceinline__ void prepare() const {
     constexpr ResidentPieces<int> kPieces(kShape, In, 1);
-    for (int i = thread(); i < kPieces.weights; i += Block) memory_.weights[i] = 0.0f;
-    for (int i = thread(); i < kPieces.values; i += Block) memory_.values[i] = 0.0f;
-    for (int i = thread(); i < kPieces.deltas; i += Block) memory_.deltas[i] = 0.0f;
-    __syncthreads();
+    for (int i = thread(); i < kPieces.weights; i += kBlock) memory_.weights[i] = 0.0f;
+    for (int i = thread(); i < kPieces.values; i += kBlock) memory_.values[i] = 0.0f;
+    for (int i = thread(); i < kPieces.deltas; i += kBlock) memory_.deltas[i] = 0.0f;
+    sync();
     fill_ones<1>();
   }
 
@@ -197,10 +216,10 @@ class ResidentTile {
         }
       };
       if (share >= kHalf && share < kSharing) each([](float& left, float sum) { left = sum; });
-      __syncthreads();
+      sync();
       if (share < kHalf) each([](float& left, float sum) { left += sum; });
-      __syncthreads();
-      for (int e = thread(); e < kGroups * kWords; e += Block) {
+      sync();
+      for (int e = thread(); e < kGroups * kWords; e += kBlock) {
         float sum[1] = {memory_.workspace[e]};
 #pragma unroll
         for (int part = 1; part < kHalf; ++part) sum[0] += memory_.workspace[part * kGroups * kWords + e];
@@ -209,7 +228,7 @@ class ResidentTile {
         leave_of(e / kWords, e % kWarp, element / (4 * kColumnTiles), element / 4 % kColumnTiles, element % 4, sum[0]);
       }
     }
-    __syncthreads();
+    sync();
     if constexpr (L + 1 < kLayers) forward<L + 1>();
   }
 
@@ -221,7 +240,7 @@ class ResidentTile {
     float* const of_outputs = deltas<kLayers - 1>();
     double squares = 0.0;
     if (output == kSoftmax) {
-      for (int row = thread(); row < Tile; row += Block) {
+      for (int row = thread(); row < Tile; row += kBlock) {
         float* const own = of_outputs + row * kPitch;
         if (row < count) soften<kOutputs>(own);
         for (int k = 0; k < kOutputs; ++k) {
@@ -233,7 +252,7 @@ class ResidentTile {
     } else {
       const Slope slope(output);
 #pragma unroll 1
-      for (int i = thread(); i < Tile * kOutputs; i += Block) {
+      for (int i = thread(); i < Tile * kOutputs; i += kBlock) {
         const int row = i / kOutputs, k = i % kOutputs;
         float& at = of_outputs[row * kPitch + k];
         float value[1] = {at};
@@ -264,7 +283,7 @@ class ResidentTile {
       go_back<L>(values<L>(), kPitch, [&](int row, int neuron, const auto& found) {
         heddle::store(deltas<L - 1>() + row * kTo + neuron, found);
       });
-      __syncthreads();
+      sync();
       backward<L - 1>();
     }
   }

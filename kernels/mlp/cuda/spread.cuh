@@ -38,7 +38,7 @@ class SpreadTraining {
  public:
   using First = SpreadLayer<Block, Blocks, Parts, Rows, In, Hidden>;
   static constexpr int kOthers = Block - kWarp;  ///< threads that do not count the step
-  using Upper = ResidentTile<Block, First::kShape.upper_tile(), kRowsShared, Hidden, Rest...>;
+  using Upper = ResidentTile<Team<Block>, First::kShape.upper_tile(), kRowsShared, Hidden, Rest...>;
   static constexpr int kOutputs = Upper::kOutputs, kFirstParameters = (In + 1) * Hidden;
   using Exchange = ResidentExchange<Upper, kFirstParameters>;
   /// Whether owners learn while the gradient of the first layer is found: those that need no workspace.

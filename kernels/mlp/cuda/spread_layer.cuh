@@ -13,7 +13,7 @@ class SpreadLayer {
   static constexpr SpreadShape<int> kShape{In, Out, Blocks, Parts, Rows, Block / kWarp};
   static constexpr int kInputs = kShape.inputs_each(), kNeurons = kShape.neurons_each(),
                        kPackets = kShape.packets_each(), kOfRow = kShape.groups() * kPackets;
-  using Products = ResidentTile<Block, kShape.tile(), kRowsShared, kInputs, kNeurons>;
+  using Products = ResidentTile<Team<Block>, kShape.tile(), kRowsShared, kInputs, kNeurons>;
 
   /// `memory`: rows, weights, deltas, workspace and own, the rows twice. `packets`: of SpreadShape, empty.
   __device__ __forceinline__ SpreadLayer(const ResidentMemory& memory, const ResidentBuffers& buffers,

@@ -351,8 +351,8 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
           fmt::format("scheme=cluster block_size=512 blocks={} input_parts={} pass_rows={}", blocks, parts, rows));
     }
   }
-  if (has_clusters) {  // with registers enough for all that a thread keeps
-    texts.push_back(fmt::format("scheme=cluster block_size=256 blocks={} input_parts=4 pass_rows=64", counts[1]));
+  if (has_clusters) {  // of rows that do not fit in passes of 64
+    texts.push_back(fmt::format("scheme=cluster block_size=512 blocks={} input_parts=4 pass_rows=56", counts[1]));
   }
   return texts;
 }

@@ -31,6 +31,7 @@ class WarpsTile {
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ static int lane() { return thread() % kWarp; }
   __device__ __forceinline__ static int warp() { return thread() / kWarp; }
+  __device__ __forceinline__ static void sync() { __syncthreads(); }
   /// Whether the thread's warp counts the steps, and has no rows.
   __device__ __forceinline__ static bool counts() { return warp() == kWarps; }
 

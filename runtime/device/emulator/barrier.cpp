@@ -1,4 +1,4 @@
-// Barriers of blocks and of clusters.
+// Barriers of blocks, of some warps of a block, and of clusters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,6 +59,48 @@ void Grid::meet(Block& block) {
     each.result = results[static_cast<std::size_t>(block.vote)];
     if (&each != schedule_.current()) schedule_.ready(each);
   }
+  schedule_.progress();
+}
+
+void Grid::partial_barrier(int number, int threads, const Line& line) {
+  Thread& thread = current_thread();
+  not_awaited(thread, "comes to a barrier of some warps", line.at);
+  if (number < 1 || number > 15 || threads < 1 || threads % static_cast<int>(kWarpSize) != 0 ||
+      threads > static_cast<int>(block_threads_)) {
+    stop(Status::wrong_result,
+         fmt::format("comes to barrier {} of {} threads: expected 1 to 15, and whole warps of the block", number,
+                     threads),
+         line.at);
+  }
+  PartialBarrier& barrier = thread.block->partial_barriers[number];
+  if (barrier.arrived.empty()) {
+    barrier.line = line;
+    barrier.threads = threads;
+  } else if (!same(barrier.line, line) || barrier.threads != threads) {
+    stop(Status::hang,
+         fmt::format("comes to barrier {} of {} threads while others wait at another one with this number, {}, of {}",
+                     number, threads, text(barrier.line), barrier.threads),
+         line.at);
+  }
+  barrier.arrived.push_back(&thread);
+  if (barrier.arrived.size() < static_cast<std::size_t>(threads)) {
+    schedule_.suspend(Wait::barrier, line);
+    return;
+  }
+  meet(barrier);
+  schedule_.yield();
+}
+
+/// Unlike those of a whole block, its threads are known one by one.
+void Grid::meet(PartialBarrier& barrier) {
+  Known known;
+  for (const Thread* each : barrier.arrived) known = joined(known, all_known_to(*each));
+  for (Thread* each : barrier.arrived) {
+    each->segment = 0;
+    each->foreign = known;
+    if (each != schedule_.current()) schedule_.ready(*each);
+  }
+  barrier.arrived.clear();
   schedule_.progress();
 }
 

@@ -55,6 +55,8 @@ const Calls& calls() {
       .trap = [](const void* at) { guarded([&](Grid& grid) { grid.stop(Status::illegal_access, "__trap()", at); }); },
       .barrier = [](Vote vote, int predicate,
                     Line line) { return guarded([&](Grid& grid) { return grid.barrier(vote, predicate, line); }); },
+      .partial_barrier = [](int number, int threads,
+                            Line line) { guarded([&](Grid& grid) { grid.partial_barrier(number, threads, line); }); },
       .warp =
           [](WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width, Line line) {
             return guarded([&](Grid& grid) { return grid.warp(operation, mask, value, argument, width, line); });

@@ -70,6 +70,7 @@ class Grid {
   [[nodiscard]] void* shared_piece(int piece, int offset, int count, const void* at);
 
   int barrier(Vote vote, int predicate, const Line& line);
+  void partial_barrier(int number, int threads, const Line& line);
   void cluster_barrier(const Line& line);
   unsigned long long warp(WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width,
                           const Line& line);
@@ -110,6 +111,7 @@ class Grid {
 
   // barrier.cpp
   void meet(Block& block);
+  void meet(PartialBarrier& barrier);
   void meet(Cluster& cluster);
 
   // memory_check.cpp

@@ -91,6 +91,13 @@ struct Mailbox {
   Known arriving, brought;   ///< this round, and in the rounds before
 };
 
+/// A barrier of some warps of a block.
+struct PartialBarrier {
+  int threads = 0;  ///< that it is of
+  std::vector<Thread*> arrived;
+  Line line{};
+};
+
 struct Block {
   std::uint32_t number = 0;  ///< in the launch
   int rank = 0;              ///< in the cluster
@@ -103,6 +110,7 @@ struct Block {
   Line line{};
   Vote vote{};
   unsigned votes = 0;
+  std::map<int, PartialBarrier> partial_barriers;  ///< by number
   Segment met = 0;  ///< when the last barrier was complete: its threads know each other up to then
 
   std::byte* shared = nullptr;

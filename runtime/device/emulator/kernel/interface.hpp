@@ -66,6 +66,7 @@ struct Calls {
   void (*undefined)(const char* what, const void* data, const void* at);
   void (*trap)(const void* at);
   int (*barrier)(Vote vote, int predicate, Line line);
+  void (*partial_barrier)(int number, int threads, Line line);
   unsigned long long (*warp)(WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width,
                              Line line);
   unsigned (*active_mask)();
