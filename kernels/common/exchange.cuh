@@ -1,6 +1,6 @@
 // Communication between co-resident blocks: packets through global memory, and messages into the shared memory of the
-// blocks of a cluster; and barriers of clusters and of some warps of a block. This is the only place in the templates
-// with such accesses and their PTX. A device that runs templates without a GPU replaces this file.
+// blocks of a cluster. This is the only place in the templates with such accesses and their PTX. A device that runs
+// templates without a GPU replaces this file.
 //
 // Memory model: PTX ISA, "Memory Consistency Model". A packet is one single-copy atomic access of 128 bits, so that a
 // thread that reads its stamp has its data; it orders no other access. The word beside the data is the stamp xor all
@@ -86,13 +86,6 @@ class Patience {
   unsigned long long since_ = 0;
 };
 
-/// A barrier of `Threads` threads of a block, whole warps. `Number`, from 1 to 15, tells it from those of other warps.
-template <int Number, int Threads>
-__device__ __forceinline__ void partial_barrier() {
-  static_assert(Number > 0 && Number < 16 && Threads % 32 == 0, "0 is __syncthreads()");
-  asm volatile("barrier.sync.aligned %0, %1;" ::"n"(Number), "n"(Threads) : "memory");
-}
-
 #if __CUDA_ARCH__ >= 900
 
 __device__ __forceinline__ int cluster_rank() {
@@ -115,11 +108,6 @@ __device__ __forceinline__ void cluster_barrier() {
 /// The same in two halves. What a thread does between them is not ordered with what other blocks do.
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
-/// The first half, of a thread that only has to say that it has loaded what it needs from other blocks. It goes behind
-/// a barrier of the block, or of those of its warps that have loaded, and does not wait until stores are seen.
-__device__ __forceinline__ void cluster_arrive_after_loads() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 __device__ __forceinline__ void cluster_wait() {
   __syncwarp();

@@ -15,6 +15,7 @@ namespace heddle {
 namespace {
 
 constexpr const char* kKernels = R"(
+#include "heddle/kernels/common/barriers.cuh"
 #include "heddle/kernels/common/copies.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/reduce.cuh"

@@ -46,6 +46,7 @@
 // | In, Hidden, Rest | neurons of the inputs, of the first hidden layer, of the layers behind it |
 #pragma once
 
+#include "heddle/kernels/common/barriers.cuh"
 #include "heddle/kernels/mlp/cuda/cluster_exchange.cuh"
 #include "heddle/kernels/mlp/cuda/cluster_layer.cuh"
 #include "heddle/kernels/mlp/cuda/resident_exchange.cuh"

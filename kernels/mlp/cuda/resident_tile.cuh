@@ -2,6 +2,7 @@
 // memory, but for rows that are kRowsGlobal. ResidentShape says how warps share the work.
 #pragma once
 
+#include "heddle/kernels/common/barriers.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/mlp/cuda/activations.cuh"
 #include "heddle/kernels/mlp/cuda/products.cuh"

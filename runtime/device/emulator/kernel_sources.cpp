@@ -5,6 +5,7 @@ namespace heddle {
 std::vector<SourceFile> emulator_sources() {
   std::vector<SourceFile> files = emulator_files();
   for (SourceFile& file : files) {
+    if (file.name.ends_with("/kernel/barriers.cuh")) file.name = "heddle/kernels/common/barriers.cuh";
     if (file.name.ends_with("/kernel/memory.cuh")) file.name = "heddle/kernels/common/memory.cuh";
     if (file.name.ends_with("/kernel/byte_matrix.cuh")) file.name = "heddle/kernels/common/byte_matrix.cuh";
     if (file.name.ends_with("/kernel/copies.cuh")) file.name = "heddle/kernels/common/copies.cuh";

@@ -36,11 +36,6 @@ class Patience {
   __device__ __forceinline__ bool exhausted() { return false; }
 };
 
-template <int Number, int Threads>
-HEDDLE_CALL void partial_barrier(HEDDLE_CALLER) {
-  heddle_emulator_calls->partial_barrier(Number, Threads, HEDDLE_LINE);
-}
-
 #if __CUDA_ARCH__ >= 900
 
 HEDDLE_CALL int cluster_rank() { return heddle_emulator_calls->cluster_rank(); }
@@ -49,7 +44,6 @@ HEDDLE_CALL void cluster_barrier(HEDDLE_CALLER) { heddle_emulator_calls->cluster
 // What a thread does between its arrival and the others' counts as done before the barrier: the emulator does not see
 // that another block must not rely on it.
 HEDDLE_PLAIN inline void cluster_arrive() {}
-HEDDLE_PLAIN inline void cluster_arrive_after_loads() {}
 HEDDLE_CALL void cluster_wait(HEDDLE_CALLER) { heddle_emulator_calls->cluster_barrier(HEDDLE_LINE); }
 
 HEDDLE_CALL Pack<4> load_from_block(int rank, const float* from) {
