@@ -8,8 +8,8 @@
 namespace heddle {
 
 /// One for a family and a backend at most. Read from the embedded files, each of which 'heddle profiles import' takes,
-/// too; their remarks and provenances say what the weights were fitted to. None if the environment
-/// says HEDDLE_SHIPPED_WEIGHTS=none; throws Error(usage) for another word there.
+/// too; their remarks and provenances say what the weights were fitted to. None if the environment says
+/// HEDDLE_SHIPPED_WEIGHTS=none; throws Error(usage) for another word there.
 [[nodiscard]] const std::vector<FittedModel>& shipped_models();
 
 }  // namespace heddle

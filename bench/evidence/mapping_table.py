@@ -18,8 +18,8 @@ CAPTURED = ["launched captured", "atm captured", "gpu-fnn captured"]
 MEANINGS = {
     "floor": "the bytes, the operations and one round of exchange, at the rates measured on the card",
     "chosen": "what heddle chooses after tuning",
-    "untuned": "what it chooses before anything was measured on the card, by the weights that it brings along",
-    "default": "what it falls back to where no weights of any card speak",
+    "untuned": "what it chooses before anything was measured on the card, by the cost model that is shipped with it",
+    "default": "what it falls back to where no cost model speaks",
     "fixed": "the one configuration that is best on average over all cells, found by search among all that every cell allows",
     "fixed per outputs": "likewise, one for each number of outputs",
     "best captured": "the fastest of what is launched for every sample (GPU-FNN, ATM, heddle's own, searched), in a captured graph",

@@ -28,8 +28,9 @@ CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1)
 COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM",
            "best captured": "launched, best captured", "fixed": "one fixed mapping", "untuned": "heddle, untuned",
            "default": "heddle, default", "chosen": "heddle, tuned", "floor": "floor of the card"}
+PER_OUTPUTS = "fixed per outputs"  # in the line of means alone
 # What the first sentence compares with: the strongest that was measured.
-CLAIMS = {"best captured": "the fastest graph of launched kernels (GPU-FNN, ATM or heddle's own, searched for every size)",
+CLAIMS = {"best captured": "the fastest CUDA graph of kernels that are launched for every sample (GPU-FNN, ATM or heddle's own, searched for every size)",
           "atm": "ATM, the best published mapping, most of whose time goes into its three launches,"}
 
 
@@ -81,21 +82,23 @@ def gpu() -> str:
         if len(part) < 42:
             continue
         said = []
-        for role in ("best captured", "gpu-fnn", "atm", "pytorch captured", "fixed", "fixed per outputs", "untuned", "default"):
+        for role in ("best captured", "gpu-fnn", "atm", "pytorch captured", "fixed", PER_OUTPUTS, "untuned", "default"):
             ratios = list(mapping_table.ratios(part, role).values())
             if ratios and (role in roles or role not in COLUMNS):
-                said.append(f"{COLUMNS.get(role, role)} {mapping_table.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
-        lines += ["", f"Times as long as what heddle chose, geometric mean (and lowest) of {len(part)} cells with "
-                  f"L = {outputs}: " + "; ".join(said) + f". All cells: [mapping_table.md](bench/results/{folder.name}/"
+                said.append(f"{COLUMNS.get(role, 'one fixed mapping for this number of outputs')} {mapping_table.geometric_mean(ratios):.2f} ({min(ratios):.2f})")
+        lines += ["", f"Times as long as what heddle chose, geometric mean (and lowest) of {len(part)} sizes with "
+                  f"{outputs} output{'' if outputs == 1 else 's'}: " + "; ".join(said) + f". All sizes: [mapping_table.md](bench/results/{folder.name}/"
                   "mapping_table.md)."]
     return "\n".join(lines)
 
 
 def plots() -> str:
-    folder = newest("mapping_lines.json").parent
-    return "\n\n".join(f"![{meaning}](bench/results/{folder.name}/{plot})"
-                       for plot, meaning in (("time_against_rules.svg", "Time per sample against rules"),
-                                             ("time_against_dim.svg", "Time per sample against inputs")))
+    file = newest("mapping_lines.json")
+    said = [f"Time per sample against rules and against inputs, on {card(json.loads(file.read_text()))}:"]
+    said += [f"![{meaning}](bench/results/{file.parent.name}/{plot})"
+             for plot, meaning in (("time_against_rules.svg", "Time per sample against rules"),
+                                   ("time_against_dim.svg", "Time per sample against inputs"))]
+    return "\n\n".join(said)
 
 
 def runs() -> str:

@@ -1,5 +1,4 @@
-// What tests of trainers share: the CPU, and a job from options as a user writes them, the error
-// of a model.
+// What tests of trainers share: the CPU, a job from options as a user writes them, and the error of a model.
 #pragma once
 
 #include <memory>
