@@ -191,6 +191,10 @@ class MlpSession final : public TrainingSession {
       learning.progress = mlp::first_progress();
       learning.progress.epoch = static_cast<int>(model_.training.epochs);
     }
+    if (other_rows()) {
+      learning.progress.position = 0;
+      learning.progress.squares = 0.0;
+    }
     const int arrays = mlp::state_arrays(rule, options_.flag("robust"));
     if (learning.state.size() != learning.parameters.size() * static_cast<std::size_t>(arrays)) learning.state.clear();
     if (learning.state.empty()) {

@@ -51,6 +51,10 @@ TrainingSession::TrainingSession(Device& device, const TrainingJob& job, const T
                  : model_for(learn(), options_, std::move(beginning.network), beginning.target_scale)),
       digest_(digest(parts_)),
       other_rows_(!model_.training.rows.empty() && model_.training.rows != digest_) {
+  if (other_rows()) {  // the rest of an epoch of those would be no epoch of these
+    model_.training.position = 0;
+    model_.training.partial_loss = 0.0;
+  }
   check_ranges(beginning.limit);
 }
 

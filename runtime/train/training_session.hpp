@@ -53,7 +53,8 @@ class TrainingSession : public TrainingRun {
   /// Before the first epoch of this call: signs the model, and forgets the best epoch of a resumed one if it was the
   /// best on other rows, or by another measure.
   void begin();
-  /// Whether the model is a resumed one that has learnt other rows than these. False if its file does not tell.
+  /// Whether the model is a resumed one that has learnt other rows than these: an epoch that it was stopped in begins
+  /// anew. False if its file does not tell.
   [[nodiscard]] bool other_rows() const { return other_rows_; }
   /// Tells the observer how large the model's file may become if the numbers of the network take up to `bytes`.
   void announce(std::int64_t bytes) const;

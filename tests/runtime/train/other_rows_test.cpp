@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "heddle/runtime/model/model_file.hpp"
@@ -39,6 +40,38 @@ TEST_CASE("a model of other rows is taught these, whatever was the best on those
       const TrainingResult second = each->train(cpu(), {}, rest);
       CHECK(error_on(second.model, now) < 0.5 * error_on(saved, now));
       if (std::string(validation) != "0") CHECK(second.model.training.best_epoch > epochs);
+    }
+  }
+}
+
+TEST_CASE("an epoch of other rows begins with their first one, wherever the model was stopped") {
+  const Dataset before = test::curves(3000, 2, 5), now = turned(before), few = turned(test::curves(40, 2, 5));
+  for (const auto& [name, options] : {std::pair("sonfin", Options{{"max-rules", "20"}}),
+                                      std::pair("mlp", Options{{"batch", "1"}, {"layers", "3"}})}) {
+    CAPTURE(name);
+    const Trainer& each = trainer(name);
+    bool within = false;
+    const TrainingObserver observer{
+        .progress = [&](const TrainingProgress& at) { within = at.position > few.rows() && at.position < at.samples; },
+        .stop = [&] { return within; }};
+    const TrainingResult stopped = each.train(cpu(), {}, job(each, before, options), observer);
+    REQUIRE(stopped.ending == Ending::stopped);
+    REQUIRE(stopped.model.training.position > few.rows());
+    const Model saved = decode_model(encode_model(stopped.model), "saved");
+    Model at_the_start = saved;
+    at_the_start.training.position = 0;
+    at_the_start.training.partial_loss = 0.0;
+    if (auto* perceptrons = std::get_if<MlpModel>(&at_the_start.network)) {
+      perceptrons->last->progress.position = 0;
+      perceptrons->last->progress.squares = 0.0;
+    }
+    for (const Dataset* rows : {&now, &few}) {
+      CAPTURE(rows->rows());
+      TrainingJob rest = job(each, *rows, {{"epochs", std::to_string(saved.training.epochs + 1)}});
+      rest.resume = &saved;
+      const double error = each.train(cpu(), {}, rest).model.training.history.back().train_error;
+      rest.resume = &at_the_start;
+      CHECK(error == each.train(cpu(), {}, rest).model.training.history.back().train_error);
     }
   }
 }
