@@ -214,9 +214,9 @@ class Run {
     quiet.stop = interrupted;
     const TrainingJob job{.train = &train_, .options = values_, .weights = weights_ ? &*weights_ : nullptr};
     const auto told = [&](const CrossValidation& so_far) {
-      say(table.line(so_far.folds.back()));
-      const std::scoped_lock lock(so_far_mutex_);
+      const std::scoped_lock lock(so_far_mutex_);  // each line that is printed counts when the command is interrupted
       folds_so_far_ = so_far;
+      say(table.line(so_far.folds.back()));
     };
     CrossValidation all;
     {
