@@ -225,13 +225,20 @@ class Run {
         folds_so_far_.stopped = true;
         return conclude(folds_so_far_, table);
       });
-      all = cross_validate(trainer_, *device_, known, job, options_.folds, quiet, told);
+      try {
+        all = cross_validate(trainer_, *device_, known, job, options_.folds, quiet, told);
+      } catch (const Error&) {  // of a later fold: what the others have found is not lost
+        bar_.clear();
+        const std::scoped_lock lock(so_far_mutex_);
+        if (!folds_so_far_.folds.empty()) report(folds_so_far_, table);
+        throw;
+      }
     }
     bar_.clear();
     return conclude(all, table);
   }
 
-  int conclude(const CrossValidation& all, const FoldTable& table) {
+  void report(const CrossValidation& all, const FoldTable& table) {
     if (options_.common.json) {
       Json document{
           {"device", device_->label()}, {"data", train_.source}, {"rows", train_.rows()}, {"network", trainer_.name()}};
@@ -245,6 +252,9 @@ class Run {
       if (options_.metrics && !all.folds.empty()) print("\n" + metrics_text(all.metrics, train_.source));
     }
     flush_output();
+  }
+  int conclude(const CrossValidation& all, const FoldTable& table) {
+    report(all, table);
     const auto diverged =
         std::ranges::count_if(all.folds, [](const FoldResult& fold) { return fold.ending == Ending::diverged; });
     if (!all.stopped && diverged > 0) {

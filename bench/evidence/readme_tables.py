@@ -35,8 +35,9 @@ CLAIMS = {"best captured": "the fastest CUDA graph of kernels that are launched 
 
 
 def newest(name: str) -> pathlib.Path:
-    """The file of that name that was measured last, on whichever card."""
-    files = [(json.loads(file.read_text())["date"], file) for file in RESULTS.glob(f"nvidia-*/{name}")]
+    """The file of that name that was measured last and to the end, on whichever card."""
+    documents = [(json.loads(file.read_text()), file) for file in RESULTS.glob(f"nvidia-*/{name}")]
+    files = [(document["date"], file) for document, file in documents if document.get("complete", True)]
     if not files:
         raise FileNotFoundError(f"{RESULTS} has no nvidia-*/{name}")
     return max(files)[1]

@@ -59,7 +59,13 @@ std::vector<Pair> pairs(Evaluator& evaluator, const ProfileStore& first, const P
     const auto other = others.find(problem);
     if (other == others.end()) continue;
     Pair pair;
-    pair.winners.push_back(space.parse(profile.configuration));
+    try {
+      pair.winners.push_back(space.parse(profile.configuration));
+    } catch (const Error&) {  // what another card has and this one has not cannot be timed here
+      pair.first = std::move(profile);
+      found.push_back(std::move(pair));
+      continue;
+    }
     if (other->second.configuration != profile.configuration) {
       pair.winners.push_back(space.parse(other->second.configuration));
       pair.compilation = evaluator.compile(pair.winners, problem);
@@ -75,6 +81,10 @@ int compare(Evaluator& evaluator, const ProfileStore& first, const ProfileStore&
   std::vector<double> ratios;
   std::size_t equal = 0, failed = 0;
   for (Pair& pair : pairs(evaluator, first, second, any_device)) {
+    if (pair.winners.empty()) {
+      ++failed;
+      continue;
+    }
     if (pair.winners.size() == 1) {
       ++equal;
       ratios.push_back(1.0);
@@ -94,8 +104,9 @@ int compare(Evaluator& evaluator, const ProfileStore& first, const ProfileStore&
   }
   if (ratios.empty()) {
     throw Error(ErrorKind::profiles,
-                fmt::format("{} and {}: no problem with a profile of {} in both", first.file().string(),
-                            second.file().string(), evaluator.device().name));
+                fmt::format("{} and {}: no problem with a profile of {} {}", first.file().string(),
+                            second.file().string(), evaluator.device().name,
+                            any_device ? "in the second and one of any device in the first" : "in both"));
   }
   double sum = 0.0, worst = 0.0, slowest = 0.0;
   std::size_t alike = 0;

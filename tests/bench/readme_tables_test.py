@@ -57,6 +57,12 @@ class Vintage(unittest.TestCase):
             for family in ("sonfin-train", "sonfin-predict", "tsk-constant"):
                 self.assertRegex(self.digests[backend][family], "^[0-9a-f]{32}$")
 
+    def test_a_file_that_was_cut_short_is_not_the_newest(self):
+        self.plant("nvidia-h100/whole_runs.json", {**self.today, "date": "2027-01-01T00:00:00Z", "complete": False})
+        self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h200")
+        self.plant("nvidia-h100/whole_runs.json", {**self.today, "date": "2027-01-01T00:00:00Z", "complete": True})
+        self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
+
     def test_a_table_of_today_is_right(self):
         self.assertEqual(self.wrong(self.today), [])
 

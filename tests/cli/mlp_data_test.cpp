@@ -166,6 +166,34 @@ TEST_CASE("folds: a line each, mean and spread") {
   check_refused(place.run(train(data, {"--folds", "1"})), 2, {"--folds"});
 }
 
+TEST_CASE("folds: what is finished is told where a later fold fails") {
+  const Workplace place;
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    text += (i == 5 ? "1e38" : std::to_string(i % 7)) + "," + std::to_string(i % 5) + "," + std::to_string(i) + "\n";
+  }
+  const std::string data = place.write("outlier.csv", text);
+  std::size_t finished = 0;
+  for (const char* seed : {"1", "2", "3", "4"}) {  // which decides the fold that tests the outlier
+    const std::vector<std::string> arguments{"train",    data,     "--network", "mlp",     "--device",
+                                             "cpu",      "--task", "regress",   "--folds", "4",
+                                             "--epochs", "2",      "--seed",    seed};
+    const Outcome outcome = place.run(arguments);
+    CHECK(outcome.code == 3);
+    CHECK(outcome.err.find("row 6") != std::string::npos);
+    const bool some = outcome.out.find("completed") != std::string::npos;
+    CHECK(some == (outcome.out.find("mean RMSE") != std::string::npos));
+    if (!some) continue;
+    ++finished;
+    std::vector<std::string> as_document = arguments;
+    as_document.emplace_back("--json");
+    const Outcome document = place.run(as_document);
+    CHECK(document.code == 3);
+    CHECK(json::parse(document.out)["folds"].size() > 0);
+  }
+  CHECK(finished > 0);
+}
+
 TEST_CASE("data that perceptrons cannot learn") {
   const Workplace place;
   const std::string one = place.write("one.csv", "1,2,a\n2,3,a\n"),
