@@ -105,47 +105,85 @@ void Grid::meet(PartialBarrier& barrier) {
 }
 
 void Grid::cluster_barrier(const Line& line) {
+  Cluster& cluster = *current_thread().block->cluster;
+  if (cluster.whole && !same(*cluster.whole, line)) {
+    stop(Status::hang,
+         fmt::format("comes to a barrier of the cluster while others wait at another one, {}", text(*cluster.whole)),
+         line.at);
+  }
+  cluster.whole = line;
+  cluster_arrive(HandsOn::all, line);
+  cluster_wait(line);
+}
+
+void Grid::cluster_arrive(HandsOn hands_on, const Line& line) {
   Thread& thread = current_thread();
-  Cluster& cluster = *thread.block->cluster;
+  Block& block = *thread.block;
+  Cluster& cluster = *block.cluster;
+  if (thread.arrival) {
+    stop(Status::hang, "arrives at the barrier of the cluster twice, without a wait in between", line.at);
+  }
   not_awaited(thread, "comes to a barrier of the cluster", line.at);
   if (cluster.exited > 0) {
     stop(Status::hang,
          fmt::format("comes to a barrier that {} threads of the cluster never reached: they exited", cluster.exited),
          line.at);
   }
-  if (cluster.arrived == 0) {
-    cluster.line = line;
-  } else if (!same(cluster.line, line)) {
-    stop(Status::hang,
-         fmt::format("comes to a barrier of the cluster while others wait at another one, {}", text(cluster.line)),
-         line.at);
+  // The lanes of a warp arrive at once. That does not order what they wrote.
+  const unsigned lanes = std::min(kWarpSize, block_threads_ - thread.index / kWarpSize * kWarpSize);
+  warp(WarpOperation::all, ~0U >> (kWarpSize - lanes), 1, 0, kWarpSize, line);
+  if (cluster.arrived == 0) cluster.line = line;
+  thread.arrival = {cluster.phase, hands_on};
+  if (hands_on == HandsOn::all) {
+    cluster.arriving = joined(cluster.arriving, all_known_to(thread));
+  } else {
+    auto here = std::make_shared<Knowledge>();
+    here->learn_block(block.number, block.met);
+    const SharedKnowledge told = joined(joined(thread.foreign.all, thread.foreign.reads), here);
+    cluster.arriving.reads = joined(cluster.arriving.reads, told);
   }
-  if (++cluster.arrived < block_threads_ * cluster.blocks.size()) {
-    schedule_.suspend(Wait::cluster, line);
-    return;
-  }
-  meet(cluster);
-  schedule_.yield();
+  if (++cluster.arrived == block_threads_ * cluster.blocks.size()) meet(cluster);
 }
 
+void Grid::cluster_wait(const Line& line) {
+  Thread& thread = current_thread();
+  const Cluster& cluster = *thread.block->cluster;
+  not_awaited(thread, "waits at a barrier of the cluster", line.at);
+  if (!thread.arrival) {
+    stop(Status::hang, "waits at a barrier of the cluster at which it has not arrived", line.at);
+  }
+  if (cluster.phase == thread.arrival->phase) {
+    schedule_.suspend(Wait::cluster, line);
+  } else {
+    schedule_.yield();
+  }
+  thread.arrival.reset();
+  learn(thread, cluster.met.all, cluster.met.reads);
+}
+
+/// All threads have arrived, and some may be further already.
 void Grid::meet(Cluster& cluster) {
-  cluster.arrived = 0;
-  Known foreign;
-  auto here = std::make_shared<Knowledge>();
+  Knowledge here;
   for (const auto& block : cluster.blocks) {
-    for (const Thread& each : block->threads) foreign = joined(foreign, each.foreign);
-    here->learn_block(block->number, machine_.segments);
-  }
-  foreign.all = joined(foreign.all, here);
-  for (const auto& block : cluster.blocks) {
-    block->met = machine_.segments;
+    Segment until = machine_.segments;  // when all of its threads had yet to arrive, or have done nothing since
     for (Thread& each : block->threads) {
-      each.segment = 0;
-      each.synced = false;
-      each.foreign = foreign;
-      if (&each != schedule_.current()) schedule_.ready(each);
+      if (each.arrival->hands_on == HandsOn::reads) until = 0;
+      if (each.arrival->next != 0) until = std::min(until, each.arrival->next - 1);
+      if (each.wait == Wait::cluster) schedule_.ready(each);
     }
+    here.learn_block(block->number, until);
   }
+  const auto with_here = [&](const SharedKnowledge& arriving) {
+    auto known = std::make_shared<Knowledge>(here);
+    if (arriving) known->learn(*arriving);
+    known->forget_known(block_threads_);
+    return known;
+  };
+  cluster.met = {with_here(cluster.arriving.all), with_here(cluster.arriving.reads)};
+  cluster.arriving = {};
+  cluster.arrived = 0;
+  cluster.whole.reset();
+  ++cluster.phase;
   schedule_.progress();
 }
 

@@ -80,6 +80,9 @@ const Calls& calls() {
       .cluster_rank = [] { return grid().current_thread().block->rank; },
       .cluster_blocks = [] { return static_cast<int>(grid().current_thread().block->cluster->blocks.size()); },
       .cluster_barrier = [](Line line) { guarded([&](Grid& grid) { grid.cluster_barrier(line); }); },
+      .cluster_arrive = [](HandsOn hands_on,
+                           Line line) { guarded([&](Grid& grid) { grid.cluster_arrive(hands_on, line); }); },
+      .cluster_wait = [](Line line) { guarded([&](Grid& grid) { grid.cluster_wait(line); }); },
       .cluster_load =
           [](int rank, const void* from, const void* at) {
             Quad value{};

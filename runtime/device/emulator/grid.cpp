@@ -158,6 +158,11 @@ void Grid::exit_thread(Thread& thread) {
         .line = {},
         .other = fmt::format("the barrier is {}", text(line))};
   };
+  if (thread.arrival) {
+    throw Finding{.status = Status::hang,
+                  .what = "exits without a wait for the barrier of the cluster at which it has arrived",
+                  .place = thread.place};
+  }
   if (block.arrived > 0) throw abandoned(block.line, "block");
   if (cluster.arrived > 0) throw abandoned(cluster.line, "cluster");
   block.warps[thread.index / kWarpSize].exited |= 1U << (thread.index % kWarpSize);

@@ -72,6 +72,8 @@ class Grid {
   int barrier(Vote vote, int predicate, const Line& line);
   void partial_barrier(int number, int threads, const Line& line);
   void cluster_barrier(const Line& line);
+  void cluster_arrive(HandsOn hands_on, const Line& line);
+  void cluster_wait(const Line& line);
   unsigned long long warp(WarpOperation operation, unsigned mask, unsigned long long value, int argument, int width,
                           const Line& line);
   [[nodiscard]] unsigned active_mask();

@@ -48,6 +48,12 @@ void Knowledge::learn(const Knowledge& other) {
   threads = merged(threads, other.threads);
 }
 
+void Knowledge::forget_known(std::uint32_t block_threads) {
+  std::erase_if(threads, [&](const Times::value_type& thread) {
+    return (thread.first & kMessage) == 0 && knows_block(thread.first / block_threads, thread.second);
+  });
+}
+
 bool Knowledge::knows_block(std::uint32_t block, Segment time) const { return reaches(blocks, block, time); }
 bool Knowledge::knows_thread(ThreadNumber thread, Segment time) const { return reaches(threads, thread, time); }
 

@@ -27,6 +27,8 @@ struct Knowledge {
   void learn_block(std::uint32_t block, Segment time);
   void learn_thread(ThreadNumber thread, Segment time);
   void learn(const Knowledge& other);
+  /// Forgets the threads that are known no further than their blocks.
+  void forget_known(std::uint32_t block_threads);
 
   [[nodiscard]] bool knows_block(std::uint32_t block, Segment time) const;
   [[nodiscard]] bool knows_thread(ThreadNumber thread, Segment time) const;

@@ -22,7 +22,10 @@ Segment Grid::new_segment(ThreadNumber thread) {
 }
 
 Grid::Viewer Grid::viewer_of(Thread& thread) {
-  if (thread.segment == 0) thread.segment = new_segment(thread.number);
+  if (thread.segment == 0) {
+    thread.segment = new_segment(thread.number);
+    if (thread.arrival && thread.arrival->next == 0) thread.arrival->next = thread.segment;
+  }
   return {&thread, thread.number, thread.segment, thread.ordered_before, thread.read_sets_before, &thread.foreign};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,14 @@ struct Thread {
   bool synced = false;                                   ///< with lanes of its warp, since the last barrier
   std::array<Segment, kWarpSize> lanes{}, lane_reads{};  ///< if so, up to when it knows them, and what they read
   Known foreign;                                         ///< of other blocks, and what its own block has not met about
+
+  /// Its half of a barrier of the cluster.
+  struct Arrival {
+    unsigned phase;    ///< of the cluster
+    HandsOn hands_on;  ///< to those who wait
+    Segment next = 0;  ///< its first segment that began later; 0: none yet
+  };
+  std::optional<Arrival> arrival;  ///< that it has not waited for
 
   struct Copy {
     std::byte* to;
@@ -120,8 +129,14 @@ struct Block {
 
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
-  unsigned arrived = 0, exited = 0;
-  Line line{};
+  unsigned exited = 0;
+
+  // Its barrier. A thread that has waited may arrive for the next phase while others still have to wait for this one.
+  unsigned phase = 0;         ///< complete barriers
+  unsigned arrived = 0;       ///< threads, in this phase
+  Line line{};                ///< of the first of them
+  std::optional<Line> whole;  ///< where threads came that arrive and wait at once
+  Known arriving, met;        ///< what was known at the arrivals of this phase, and at those of the phase before
 };
 
 }  // namespace heddle::emulator

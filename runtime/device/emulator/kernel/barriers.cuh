@@ -12,7 +12,9 @@ HEDDLE_CALL void partial_barrier(HEDDLE_CALLER) {
 
 #if __CUDA_ARCH__ >= 900
 
-HEDDLE_PLAIN inline void cluster_arrive_after_loads() { cluster_arrive(); }
+HEDDLE_CALL void cluster_arrive_after_loads(HEDDLE_CALLER) {
+  heddle_emulator_calls->cluster_arrive(emulator::HandsOn::reads, HEDDLE_LINE);
+}
 
 #endif
 

@@ -41,10 +41,10 @@ class Patience {
 HEDDLE_CALL int cluster_rank() { return heddle_emulator_calls->cluster_rank(); }
 HEDDLE_CALL int cluster_blocks() { return heddle_emulator_calls->cluster_blocks(); }
 HEDDLE_CALL void cluster_barrier(HEDDLE_CALLER) { heddle_emulator_calls->cluster_barrier(HEDDLE_LINE); }
-// What a thread does between its arrival and the others' counts as done before the barrier: the emulator does not see
-// that another block must not rely on it.
-HEDDLE_PLAIN inline void cluster_arrive() {}
-HEDDLE_CALL void cluster_wait(HEDDLE_CALLER) { heddle_emulator_calls->cluster_barrier(HEDDLE_LINE); }
+HEDDLE_CALL void cluster_arrive(HEDDLE_CALLER) {
+  heddle_emulator_calls->cluster_arrive(emulator::HandsOn::all, HEDDLE_LINE);
+}
+HEDDLE_CALL void cluster_wait(HEDDLE_CALLER) { heddle_emulator_calls->cluster_wait(HEDDLE_LINE); }
 
 HEDDLE_CALL Pack<4> load_from_block(int rank, const float* from) {
   return __builtin_bit_cast(Pack<4>, heddle_emulator_calls->cluster_load(rank, from, HEDDLE_AT));

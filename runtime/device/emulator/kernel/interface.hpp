@@ -45,6 +45,12 @@ enum class WarpOperation : unsigned {
 /// The question that the threads of a block decide at a barrier.
 enum class Vote : unsigned { none, count, all, any };
 
+/// The accesses before an arrival at a barrier that those who wait there can rely on.
+enum class HandsOn : unsigned {
+  all,
+  reads,  ///< those that a barrier of the thread's block, or of some of its warps, has completed
+};
+
 /// Where in the source of a kernel a call stands. `file` and `line` tell one call from another whatever the compiler
 /// made of it; the address leads to those that inlined it.
 struct Line {
@@ -83,6 +89,8 @@ struct Calls {
   int (*cluster_rank)();
   int (*cluster_blocks)();
   void (*cluster_barrier)(Line line);
+  void (*cluster_arrive)(HandsOn hands_on, Line line);
+  void (*cluster_wait)(Line line);
   Quad (*cluster_load)(int rank, const void* from, const void* at);
   void (*mailbox_open)(void* box, const void* at);
   void (*mailbox_expect)(void* box, int bytes, const void* at);
