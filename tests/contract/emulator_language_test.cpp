@@ -177,6 +177,34 @@ __global__ void gather(const float* in, float* out, int rounds) {
   heddle::cluster_barrier();
   out[here()] = value;
 }
+
+// Every block learns the values of the next one of its cluster, turned round, round after round. It works between the
+// halves of the barriers that say that the values are there, and that they were loaded.
+__global__ void between(const float* in, float* out, int rounds) {
+  heddle::SharedMemory shared;
+  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  const int next = (heddle::cluster_rank() + 1) % heddle::cluster_blocks();
+  float* values = shared.take<float>(4 * threads);
+  float* kept = shared.take<float>(threads);
+  float value = in[here()];
+  for (int round = 0; round < rounds; ++round) {
+    heddle::store<4>(values + 4 * thread, heddle::filled<4>(value));
+    heddle::cluster_arrive();
+    kept[thread] = value;
+    heddle::cluster_wait();
+    value = heddle::load_from_block(next, values + 4 * (threads - 1 - thread)).value[1];
+    if (thread < 32) {
+      heddle::partial_barrier<1, 32>();
+      heddle::cluster_arrive_after_loads();
+    } else {
+      heddle::partial_barrier<2, 32>();
+      heddle::cluster_arrive_after_loads();
+    }
+    value += 0.5f * kept[thread ^ 1];
+    heddle::cluster_wait();  // all have loaded
+  }
+  out[here()] = value;
+}
 #endif
 
 }  // namespace test
@@ -249,6 +277,12 @@ Plan plan(const std::string& kernel) {
   if (kernel == "gather") {
     plan.launches.push_back(launch(0, {in, out, std::int32_t{5}}, 4 + 2 * kBlocks * 4 * kThreads));
     plan.launches.back().cluster = 4;
+  }
+  if (kernel == "between") {
+    plan.launches.push_back(launch(0, {in, out, std::int32_t{4}}, 5 * 2 * kThreads));
+    plan.launches.back().grid.x = kBlocks / 2;
+    plan.launches.back().block.x = 2 * kThreads;
+    plan.launches.back().cluster = 2;
   }
   return plan;
 }
@@ -383,12 +417,42 @@ const std::vector<Fault> kFaults{
     {"a slot that is used again before it was read", "gather", "values + round % 2 * blocks * 4 * 32", "values",
      "race"},
     {"the wrong round of a mailbox", "gather", "wait(round / 2)", "wait(round / 2 + 1)", "before round"},
+    {"two barriers of the cluster instead of one", "gather", "heddle::cluster_barrier();\n",
+     "if (heddle::cluster_rank() == 0) {\n heddle::cluster_barrier();\n } else {\n heddle::cluster_barrier();\n }\n",
+     "another one"},
+    {"values that are left after the arrival that others rely on", "between",
+     "heddle::store<4>(values + 4 * thread, heddle::filled<4>(value));\n    heddle::cluster_arrive();\n",
+     "heddle::cluster_arrive();\n    heddle::store<4>(values + 4 * thread, heddle::filled<4>(value));\n",
+     "race: reads"},
+    {"an arrival that hands on no values", "between", "heddle::cluster_arrive();",
+     "heddle::cluster_arrive_after_loads();", "race: reads"},
+    {"values of another warp that it left after its arrival", "between", "kept[thread ^ 1]", "kept[thread ^ 32]",
+     "race"},
+    {"values in place of those that others still load: a wait that comes too late", "between",
+     "heddle::cluster_wait();  // all",
+     "heddle::store<4>(values + 4 * thread, heddle::filled<4>(value)); heddle::cluster_wait();  // all",
+     "race: writes"},
+    {"values in place of those that others still load: no wait", "between", "heddle::cluster_wait();  // all",
+     "heddle::store<4>(values + 4 * thread, heddle::filled<4>(value));  // all", "race: writes"},
+    {"loads that no barrier of the warps has completed", "between", "heddle::partial_barrier<1, 32>();\n", "",
+     "race: writes"},
+    {"an arrival after an arrival", "between", "heddle::cluster_wait();  // all", "// all", "twice"},
+    {"a wait without an arrival", "between", "heddle::cluster_arrive();\n", "", "has not arrived"},
+    {"an arrival that nobody waits for", "between", "heddle::cluster_wait();  // all",
+     "if (round + 1 < rounds) heddle::cluster_wait();  // all", "exits without a wait"},
+    {"lanes of a warp that arrive at different places", "between", "heddle::cluster_arrive();\n",
+     "if (thread % 2 == 0) {\n heddle::cluster_arrive();\n } else {\n heddle::cluster_arrive();\n }\n",
+     "the warp is divided"},
+    {"a warp that exits before its arrival", "between", "heddle::cluster_arrive();\n",
+     "if (round == 2 && thread >= 32) return;\n heddle::cluster_arrive();\n", "exit"},
+    {"a warp that never arrives", "between", "heddle::partial_barrier<2, 32>", "heddle::partial_barrier<2, 64>",
+     "wait at a barrier of the cluster"},
 };
 
 TEST_CASE("emulator: small kernels are right in any order") {
   const TemplateSource whole = source(kKernels);
-  for (const char* kernel :
-       {"reverse", "halves", "next_lane", "sums", "copy", "groups", "count", "chain", "agree", "running", "gather"}) {
+  for (const char* kernel : {"reverse", "halves", "next_lane", "sums", "copy", "groups", "count", "chain", "agree",
+                             "running", "gather", "between"}) {
     INFO(std::string(kernel));
     const Result first = run(kernel, whole, 0);
     CHECK(first.finding == "");
@@ -427,6 +491,23 @@ TEST_CASE("emulator: a thread that looks at one packet many times before it deci
   const Result right = run("agree", whole, 0);
   for (const std::uint64_t order : {0, 1, 2, 3, 4, 5, 6}) {
     const Result result = run("agree", patient, order);
+    CHECK(result.finding == "");
+    CHECK(result.out == right.out);
+  }
+}
+
+TEST_CASE(
+    "emulator: an arrival at a barrier of the cluster hands on what a barrier of the block has ordered before it") {
+  const std::string text = edited(
+      "between", "heddle::store<4>(values + 4 * thread, heddle::filled<4>(value));\n    heddle::cluster_arrive();\n",
+      "if (thread < 32) heddle::cluster_arrive();\n"
+      "    heddle::store<4>(values + 4 * thread, heddle::filled<4>(value));\n"
+      "    __syncthreads();\n"
+      "    if (thread >= 32) heddle::cluster_arrive();\n");
+  const TemplateSource changed = source(text), whole = source(kKernels);
+  const Result right = run("between", whole, 0);
+  for (const std::uint64_t order : {0, 1, 2, 3, 4, 5, 6}) {
+    const Result result = run("between", changed, order);
     CHECK(result.finding == "");
     CHECK(result.out == right.out);
   }

@@ -123,15 +123,11 @@ void Grid::cluster_arrive(HandsOn hands_on, const Line& line) {
   if (thread.arrival) {
     stop(Status::hang, "arrives at the barrier of the cluster twice, without a wait in between", line.at);
   }
-  not_awaited(thread, "comes to a barrier of the cluster", line.at);
-  if (cluster.exited > 0) {
-    stop(Status::hang,
-         fmt::format("comes to a barrier that {} threads of the cluster never reached: they exited", cluster.exited),
-         line.at);
-  }
+  nobody_exited(cluster, line);
   // The lanes of a warp arrive at once. That does not order what they wrote.
   const unsigned lanes = std::min(kWarpSize, block_threads_ - thread.index / kWarpSize * kWarpSize);
   warp(WarpOperation::all, ~0U >> (kWarpSize - lanes), 1, 0, kWarpSize, line);
+  nobody_exited(cluster, line);
   if (cluster.arrived == 0) cluster.line = line;
   thread.arrival = {cluster.phase, hands_on};
   if (hands_on == HandsOn::all) {
@@ -143,6 +139,13 @@ void Grid::cluster_arrive(HandsOn hands_on, const Line& line) {
     cluster.arriving.reads = joined(cluster.arriving.reads, told);
   }
   if (++cluster.arrived == block_threads_ * cluster.blocks.size()) meet(cluster);
+}
+
+void Grid::nobody_exited(const Cluster& cluster, const Line& line) {
+  if (cluster.exited == 0) return;
+  stop(Status::hang,
+       fmt::format("comes to a barrier that {} threads of the cluster never reached: they exited", cluster.exited),
+       line.at);
 }
 
 void Grid::cluster_wait(const Line& line) {
