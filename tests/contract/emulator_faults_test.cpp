@@ -302,23 +302,23 @@ const std::vector<Fault> kFaults{
      "mlp-train",
      {"scheme=cluster", "block_size=128", "blocks=4", "input_parts=2", "pass_rows=32"},
      "mlp/cuda/cluster.cuh",
-     "        others_have_loaded();\n        if (slot + 1 < Passes) first_.await_rows(true, round_ + slot + 1);\n      "
-     "}",
+     "        others_have_loaded();\n"
+     "        if (slot + 1 < Passes) first_.await_rows(true, round_ + slot + 1);\n",
      "        if (slot + 1 < Passes) first_.await_rows(true, round_ + slot + 1);\n"
      "        if (slot + 1 < Passes) first_.find_sums(kFirstWarps, slot + 1, round_ + slot + 1);\n"
-     "        others_have_loaded();\n      }",
+     "        others_have_loaded();\n",
      "race: writes",
      {{"inputs", 70}, {"hidden1", 20}, {"rows", 300}, {"batch", 300}}},
     {"deltas in place of those that other blocks still load",
      "mlp-train",
      {"scheme=cluster", "block_size=128", "blocks=4", "input_parts=2", "pass_rows=32"},
      "mlp/cuda/cluster.cuh",
-     "    if (Passes > 1) others_have_loaded();\n    upper_.backward_to_inputs([&](int row, int neuron, const auto& "
-     "found) { "
-     "first_.leave_deltas(row, neuron, found); });",
-     "    upper_.backward_to_inputs([&](int row, int neuron, const auto& found) { first_.leave_deltas(row, neuron, "
-     "found); "
-     "});\n    if (Passes > 1) others_have_loaded();",
+     "    if (Passes > 1) others_have_loaded();\n"
+     "    upper_.backward_to_inputs([&](int row, int neuron, const auto& found) "
+     "{ first_.leave_deltas(row, neuron, found); });\n",
+     "    upper_.backward_to_inputs([&](int row, int neuron, const auto& found) "
+     "{ first_.leave_deltas(row, neuron, found); });\n"
+     "    if (Passes > 1) others_have_loaded();\n",
      "race: writes",
      {{"inputs", 70}, {"hidden1", 20}, {"rows", 300}, {"batch", 300}}},
     {"values in place of those whose gradient other warps still find",
