@@ -124,9 +124,7 @@ void Grid::cluster_arrive(HandsOn hands_on, const Line& line) {
     stop(Status::hang, "arrives at the barrier of the cluster twice, without a wait in between", line.at);
   }
   nobody_exited(cluster, line);
-  // The lanes of a warp arrive at once. That does not order what they wrote.
-  const unsigned lanes = std::min(kWarpSize, block_threads_ - thread.index / kWarpSize * kWarpSize);
-  warp(WarpOperation::all, ~0U >> (kWarpSize - lanes), 1, 0, kWarpSize, line);
+  with_whole_warp(thread, line);
   nobody_exited(cluster, line);
   if (cluster.arrived == 0) cluster.line = line;
   thread.arrival = {cluster.phase, hands_on};
@@ -141,6 +139,12 @@ void Grid::cluster_arrive(HandsOn hands_on, const Line& line) {
   if (++cluster.arrived == block_threads_ * cluster.blocks.size()) meet(cluster);
 }
 
+/// The lanes of a warp arrive at once, and wait at once. That does not order what they wrote.
+void Grid::with_whole_warp(const Thread& thread, const Line& line) {
+  const unsigned lanes = std::min(kWarpSize, block_threads_ - thread.index / kWarpSize * kWarpSize);
+  warp(WarpOperation::all, ~0U >> (kWarpSize - lanes), 1, 0, kWarpSize, line);
+}
+
 void Grid::nobody_exited(const Cluster& cluster, const Line& line) {
   if (cluster.exited == 0) return;
   stop(Status::hang,
@@ -151,10 +155,10 @@ void Grid::nobody_exited(const Cluster& cluster, const Line& line) {
 void Grid::cluster_wait(const Line& line) {
   Thread& thread = current_thread();
   const Cluster& cluster = *thread.block->cluster;
-  not_awaited(thread, "waits at a barrier of the cluster", line.at);
   if (!thread.arrival) {
     stop(Status::hang, "waits at a barrier of the cluster at which it has not arrived", line.at);
   }
+  with_whole_warp(thread, line);
   if (cluster.phase == thread.arrival->phase) {
     schedule_.suspend(Wait::cluster, line);
   } else {

@@ -115,6 +115,7 @@ class Grid {
   void meet(Block& block);
   void meet(PartialBarrier& barrier);
   void meet(Cluster& cluster);
+  void with_whole_warp(const Thread& thread, const Line& line);
   void nobody_exited(const Cluster& cluster, const Line& line);
 
   // memory_check.cpp
