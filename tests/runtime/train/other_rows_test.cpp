@@ -46,15 +46,15 @@ TEST_CASE("a model of other rows is taught these, whatever was the best on those
 
 TEST_CASE("an epoch of other rows begins with their first one, wherever the model was stopped") {
   const Dataset before = test::curves(3000, 2, 5), now = turned(before), few = turned(test::curves(40, 2, 5));
-  for (const auto& [name, options] : {std::pair("sonfin", Options{{"max-rules", "20"}}),
-                                      std::pair("mlp", Options{{"batch", "1"}, {"layers", "3"}})}) {
-    CAPTURE(name);
-    const Trainer& each = trainer(name);
+  for (const auto& own : {std::pair("sonfin", Options{{"max-rules", "20"}}),
+                          std::pair("mlp", Options{{"batch", "1"}, {"layers", "3"}})}) {
+    CAPTURE(own.first);
+    const Trainer& each = trainer(own.first);
     bool within = false;
     const TrainingObserver observer{
         .progress = [&](const TrainingProgress& at) { within = at.position > few.rows() && at.position < at.samples; },
         .stop = [&] { return within; }};
-    const TrainingResult stopped = each.train(cpu(), {}, job(each, before, options), observer);
+    const TrainingResult stopped = each.train(cpu(), {}, job(each, before, own.second), observer);
     REQUIRE(stopped.ending == Ending::stopped);
     REQUIRE(stopped.model.training.position > few.rows());
     const Model saved = decode_model(encode_model(stopped.model), "saved");
