@@ -227,7 +227,9 @@ class Run {
       });
       try {
         all = cross_validate(trainer_, *device_, known, job, options_.folds, quiet, told);
-      } catch (const Error&) {  // of a later fold: what the others have found is not lost
+      } catch (const Interrupted&) {
+        throw;
+      } catch (const std::exception&) {  // of a later fold: what the others have found is not lost
         bar_.clear();
         const std::scoped_lock lock(so_far_mutex_);
         if (!folds_so_far_.folds.empty()) report(folds_so_far_, table);

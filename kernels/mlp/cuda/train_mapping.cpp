@@ -256,10 +256,10 @@ std::vector<Constraint> constraints() {
        .holds =
            [](const Configuration& c, const Problem& problem, const DeviceIdentity& on) {
              if (!by_neurons(c)) return true;
-             // What cannot fit is not laid out: its sizes would overflow.
              // A GPU sends no messages where a launch has no clusters of at least two blocks.
-             return NeuronsLayout::takes(layers_of(problem)) && c.number("input_parts") > 1 &&
-                    c.number("blocks") % c.number("input_parts") == 0 && rows_of_step(problem) * 4 <= on.local_bytes &&
+             if (c.number("input_parts") < 2 || c.number("blocks") % c.number("input_parts") != 0) return false;
+             // What cannot fit is not laid out: its sizes would overflow.
+             return NeuronsLayout::takes(layers_of(problem)) && rows_of_step(problem) * 4 <= on.local_bytes &&
                     neurons_layout(c, problem).all_have_some();
            }},
       {.name = "registers and shared memory of a block with weights of a few neurons",
