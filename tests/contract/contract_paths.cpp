@@ -93,6 +93,13 @@ const std::vector<Path>& paths() {
       wide(
           6, 1,
           "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
+      // The fewest inputs that two warps share, one pack a thread, and half of the threads without one.
+      {"sonfin-train",
+       {{"rules", 9}, {"dim", 256}, {"outputs", 3}},
+       "scheme=grid coarsen_count=2 coarsening=rules storage=halves block_size=128 threads_per_rule=64 vector=4"},
+      {"sonfin-train",
+       {{"rules", 5}, {"dim", 261}, {"outputs", 1}},
+       "scheme=cluster coarsen_count=1 storage=registers block_size=128 threads_per_rule=128 vector=4"},
       // Half of a thread's rules in registers, the others in shared memory: as many, and one more; packs that are no
       // multiple of those of a turn.
       wide(9, 1,

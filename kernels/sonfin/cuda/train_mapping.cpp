@@ -141,7 +141,7 @@ Constraint resident(std::string name, std::string last, Holds holds) {
 
 /// Several resident warps share a rule only if each of their threads has inputs for that.
 bool allows_resident_lanes(std::int64_t lanes, const Problem& problem) {
-  constexpr std::int64_t kManyInputs = 512, kOfThread = 4;
+  constexpr std::int64_t kManyInputs = 256, kOfThread = 4;
   return lanes <= kWarp || (problem.at("dim") >= kManyInputs && kOfThread * lanes < 2 * padded(problem.at("dim")));
 }
 /// 5 or 7 rules a thread only where several resident warps share them.
@@ -217,7 +217,7 @@ std::vector<Constraint> constraints() {
        [](const Configuration& c, const Problem&, const Identity&) {
          return c.number("threads_per_rule") <= c.number("block_size");
        }},
-      {"several resident warps share a rule only if it has at least 512 inputs, 4 of them a thread", "threads_per_rule",
+      {"several resident warps share a rule only if it has at least 256 inputs, 4 of them a thread", "threads_per_rule",
        [](const Configuration& c, const Problem& p, const Identity&) {
          return is_launched(c) || allows_resident_lanes(c.number("threads_per_rule"), p);
        }},

@@ -171,8 +171,11 @@ TEST_CASE("a resident rule has several warps only where each thread has inputs f
     return !space.violated(space.parse(shape + " vector=4 storage=split"), sizes);
   };
   const std::string two = "scheme=grid coarsen_count=1 block_size=128 threads_per_rule=64";
-  CHECK(allowed(two, problem(100, 512, 1)));
-  CHECK(!allowed(two, problem(100, 511, 1)));
+  CHECK(allowed(two, problem(100, 256, 1)));
+  CHECK(!allowed(two, problem(100, 255, 1)));
+  const std::string four = "scheme=grid coarsen_count=1 block_size=128 threads_per_rule=128";
+  CHECK(allowed(four, problem(100, 260, 1)));
+  CHECK(!allowed(four, problem(100, 256, 1)));
   const std::string all = "scheme=grid coarsen_count=1 block_size=1024 threads_per_rule=1024";
   CHECK(allowed(all, problem(100, 2052, 1)));
   CHECK(!allowed(all, problem(100, 2048, 1)));
