@@ -336,24 +336,26 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
     texts.push_back(fmt::format("scheme=resident block_size=256 blocks={} rows_in=shared", counts[1]));
     return texts;
   }
-  for (const int threads : {512, 256}) {
+  for (const int threads : {512, 256})
     texts.push_back(fmt::format("scheme=warps block_size={} blocks={}", threads, counts[0]));
+  // Those of clusters before the other two, which take the compiler twice as long and are slower where both can run.
+  // Where a device has no room for so many clusters, the next ones may have it.
+  if (has_clusters) {
+    for (const auto& [blocks, parts] : {std::pair(counts[1], 4), std::pair(counts[0], 2), std::pair(counts[2], 2)}) {
+      for (const int rows : {0, 64}) {
+        texts.push_back(
+            fmt::format("scheme=cluster block_size=512 blocks={} input_parts={} pass_rows={}", blocks, parts, rows));
+      }
+    }
+    // Of rows that do not fit in passes of 64.
+    texts.push_back(fmt::format("scheme=cluster block_size=512 blocks={} input_parts=4 pass_rows=56", counts[1]));
+  }
+  for (const int threads : {512, 256}) {
     for (const char* rows : {"shared", "global"}) {
       texts.push_back(fmt::format("scheme=resident block_size={} blocks={} rows_in={}", threads, counts[0], rows));
     }
   }
   for (const int tile : {128, 64}) texts.push_back(fmt::format("scheme=layered product=tiles tile={} pieces=1", tile));
-  // Where a device has no room for so many clusters, the next ones may have it.
-  for (const auto& [blocks, parts] : {std::pair(counts[1], 4), std::pair(counts[0], 2), std::pair(counts[2], 2)}) {
-    for (const int rows : {0, 64}) {
-      if (!has_clusters) continue;
-      texts.push_back(
-          fmt::format("scheme=cluster block_size=512 blocks={} input_parts={} pass_rows={}", blocks, parts, rows));
-    }
-  }
-  if (has_clusters) {  // of rows that do not fit in passes of 64
-    texts.push_back(fmt::format("scheme=cluster block_size=512 blocks={} input_parts=4 pass_rows=56", counts[1]));
-  }
   return texts;
 }
 

@@ -191,6 +191,9 @@ TEST_CASE("perceptrons: the fastest mappings that were measured are among the li
       has(perceptron(784, {25, 15}, 10, 10000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));
   CHECK(
       has(perceptron(784, {25, 15}, 10, 60000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=56"));
+  // In the order in which they are compiled: a search that has little time should have seen the fastest.
+  const std::vector<Configuration> in_order = family.likely_configurations(kGpu, perceptron(784, {25, 15}, 10, 10000));
+  CHECK(in_order.front() == space.parse("scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));
   // Without the pixels that are 0 in all digits.
   CHECK(
       has(perceptron(672, {25, 15}, 10, 10000), "scheme=cluster block_size=512 blocks=120 input_parts=4 pass_rows=0"));
