@@ -22,6 +22,9 @@ import vintage
 import whole_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "mlp"))
+import mlp_published  # noqa: E402
+
 RESULTS = ROOT / "bench" / "results"
 CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1), (1024, 1024, 1), (32, 16, 10),
          (640, 16, 10), (256, 256, 10), (1024, 16, 10), (1024, 512, 10), (1024, 1024, 10), (642, 16, 26), (500, 617, 26)]
@@ -37,7 +40,7 @@ CLAIMS = {"best captured": "the fastest CUDA graph of kernels that are launched 
 def newest(name: str) -> pathlib.Path:
     """The file of that name that was measured last and to the end, on whichever card."""
     documents = [(json.loads(file.read_text()), file) for file in RESULTS.glob(f"nvidia-*/{name}")]
-    files = [(document["date"], file) for document, file in documents if document.get("complete", True)]
+    files = [(document.get("date", ""), file) for document, file in documents if document.get("complete", True)]
     if not files:
         raise FileNotFoundError(f"{RESULTS} has no nvidia-*/{name}")
     return max(files)[1]
@@ -132,6 +135,10 @@ def least_squares() -> str:
     return "\n".join(tsk_table.readme(newest("tsk_table.json").parent))
 
 
+def perceptrons() -> str:
+    return "\n".join(mlp_published.readme(newest("mlp_published.json").parent))
+
+
 def cpu() -> str:
     rows = json.loads((RESULTS / "xeon-ice-lake-2-cores/cpu_step.json").read_text())["steps"]
     lines = ["| rules x dim x outputs | plain loop, one core | heddle, untuned | heddle, tuned | times faster |",
@@ -144,10 +151,11 @@ def cpu() -> str:
 
 
 TABLES = {"claim": claim, "gpu": gpu, "plots": plots, "runs": runs, "prediction": prediction, "least squares": least_squares,
-          "cpu": cpu}
+          "perceptrons": perceptrons, "cpu": cpu}
 # What each is made from, as far as heddle's kernels were measured for it: the newest of that name, or the only one.
 FILES = {"claim": "mapping_table.json", "gpu": "mapping_table.json", "plots": "mapping_lines.json", "runs": "whole_runs.json",
-         "prediction": "predict_table.json", "least squares": "tsk_table.json", "cpu": "xeon-ice-lake-2-cores/cpu_step.json"}
+         "prediction": "predict_table.json", "least squares": "tsk_table.json", "perceptrons": "mlp_published.json",
+         "cpu": "xeon-ice-lake-2-cores/cpu_step.json"}
 
 
 def file_of(table: str) -> pathlib.Path:

@@ -15,6 +15,7 @@ To the same error: for both published networks, epochs are counted in one traini
 the same number but for rounding, and differ by the time of an epoch. Online learning is another rule: it is trained by itself.
 """
 import argparse
+import datetime
 import importlib.util
 import json
 import pathlib
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 
-from mlp_heddle import bar, end_when_asked, explored, markdown, name_of, pytorch_times, run, tune, tuned
+from mlp_heddle import bar, end_when_asked, explored, markdown, name_of, number, pytorch_times, run, tune, tuned
 from mlp_runs import lines_of
 from mlp_toman import NETWORK, RULE, digits
 
@@ -190,6 +191,39 @@ def to_the_same_error(document, beside):
         markdown(["way", "epochs", "us an epoch", "ms to the error", "what it is"], rows)
 
 
+#: The networks of the README's table, and the mapping that the publication of each proposes.
+README_ROWS = [("784-25-15-10x10000", "Toman's digits", "toman"), ("14-10-1x32561", "Gurgel's adult", "gurgel"),
+               ("108-10-1x32561", "adult, one-hot", "gurgel-wide"), ("784-128-10x65536:64", "mini-batches of 64", None),
+               ("14-10-1x32561:1", "single rows", "t08")]
+
+
+def readme(folder):
+    """Lines: microseconds of a step of some networks, of what OUTPUT's file in `folder` has."""
+    document = json.loads((folder / "mlp_published.json").read_text())
+    beside = folder / "mlp_published_pytorch.json"
+    times, card = pytorch_times(beside), json.loads(beside.read_text())["device"]
+    ways = [("captured", "off"), ("compiled-captured", "off"), ("compiled-captured", "on")]
+    lines = [f"Microseconds a step of multilayer perceptrons on one {card}: a change of all weights, from as many rows as are named:", "",
+             "| network, rows of a step | heddle, tuned | heddle, untuned | published mapping | cuBLAS | PyTorch, captured | compiled and captured "
+             "| with TF32 | captured / tuned |", "|---|" + 8 * "--:|"]
+    for name, label, published in README_ROWS:
+        each = document["networks"].get(name)
+        if each is None:
+            continue
+        network, _, rows = name.partition("x")
+        ours = {way: time / each["steps"] for way, time in each["epoch"].items() if time is not None}
+        theirs = [times.get(name, {}).get(way) for way in ways]
+        ratio = theirs[0] / ours["chosen"] if theirs[0] else None
+        figures = [ours["chosen"], ours["untuned"], ours.get(published), ours.get("cublas-batch"), *theirs, ratio]
+        lines.append(f"| {network}, {rows.rpartition(':')[2]} ({label}) | " + " | ".join(number(figure) for figure in figures) + " |")
+    return lines + ["", "- heddle, tuned: found by `heddle tune` in 20 s, in 40 s where a layer has more than 8192 weights",
+                    "- heddle, untuned: what heddle trains with before anything was measured",
+                    "- published mapping: Toman's, Gurgel's, for 108 inputs Gurgel's with several threads a row (his own allows 1024 weights), for single rows the "
+                    "system that Gurgel compares with; each built here as published",
+                    "- cuBLAS: a product of matrices for each layer and pass, in a CUDA graph",
+                    "- PyTorch, captured; compiled and captured: the same step as a CUDA graph, and that of `torch.compile`, TF32 off; with TF32: the latter with it"]
+
+
 #: Gurgel 2014, tables 6.1 and 6.2: seconds of whole trainings, by the CPU (6.1 only), T08 and his program.
 GURGEL_SETS = {"2-4-1x4": ("xor", 0.03, 0.7, 0.7), "4-8-3x105": ("iris", 1.72, 1.02, 0.92), "14-10-1x32561": ("adult", 2952, 182, 76)}
 GURGEL_ROWS = {"14-10-1x10": (0.482, 0.466), "14-10-1x100": (0.591, 0.472), "14-10-1x1000": (4.02, 2.67), "14-10-1x10000": (44.89, 24.55)}
@@ -249,6 +283,7 @@ def measure(options, document, file):
             continue
         document["networks"][name] = each
         document["templates"], document["commit"] = each.pop("templates"), options.commit
+        document["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         keep()
     if "errors" not in document:
         document["errors"] = trainings(heddle, device, pathlib.Path(data), options.tiny)

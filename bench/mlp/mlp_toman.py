@@ -131,7 +131,9 @@ def main():
             if name == "10000":
                 found["curve"] = curve(heddle, device, options.rows, files, pathlib.Path(folder))
             text = json.dumps(found, indent=1)
-            pathlib.Path(output).write_text(text.replace(str(data) + "/", "") + "\n")
+            for place in (data, folder):
+                text = text.replace(f"{place}/", "")
+            pathlib.Path(output).write_text(text + "\n")
     return table(found, reference)
 
 
