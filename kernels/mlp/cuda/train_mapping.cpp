@@ -313,6 +313,19 @@ std::vector<Constraint> constraints() {
        }}};
 }
 
+/// scheme=neurons in clusters of `parts`, with as few blocks as have all hidden neurons: every one more is one more
+/// that others wait for. Nothing where that takes more than `most` blocks, or there are no clusters.
+std::optional<std::string> neurons_text(const DeviceIdentity& device, const Problem& problem, std::int64_t parts,
+                                        std::int64_t most) {
+  const std::int64_t needed = parts * ceil_div(problem.at("hidden1"), std::int64_t{kNeuronSlots});
+  std::optional<std::int64_t> fewest;
+  for (const std::int64_t blocks : block_counts(device)) {
+    if (blocks >= needed && blocks <= most && (!fewest || blocks < *fewest)) fewest = blocks;
+  }
+  if (!fewest || device.compute_capability() < 90) return std::nullopt;
+  return fmt::format("scheme=neurons block_size=512 blocks={} input_parts={}", *fewest, parts);
+}
+
 /// What was the fastest of some problem on an H100 or H200, by scheme (docs/performance.md, "Perceptrons, all rows at
 /// once"), for any problem and number of multiprocessors.
 std::vector<std::string> likely_texts(const DeviceIdentity& device, const Problem& problem) {
@@ -324,11 +337,8 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
   }
   const bool has_clusters = device.compute_capability() >= 90;
   if (in_batches(problem)) {
-    // As few blocks as have all hidden neurons: every one more is one more that others wait for.
     for (const std::int64_t parts : {4, 8}) {
-      const std::int64_t neurons = problem.at("hidden1"), blocks = parts * ceil_div(neurons, std::int64_t{8});
-      if (!has_clusters || std::ranges::find(counts, blocks) == counts.end()) continue;
-      texts.push_back(fmt::format("scheme=neurons block_size=512 blocks={} input_parts={}", blocks, parts));
+      if (auto text = neurons_text(device, problem, parts, device.units)) texts.push_back(*std::move(text));
     }
     for (const std::int64_t parts : {8, 4}) {
       texts.push_back(fmt::format("scheme=spread block_size=512 blocks={} input_parts={}", counts[1], parts));
@@ -356,6 +366,28 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
     }
   }
   for (const int tile : {128, 64}) texts.push_back(fmt::format("scheme=layered product=tiles tile={} pieces=1", tile));
+  return texts;
+}
+
+/// Of mini-batches of a network with a hidden layer that is worth several blocks, in the order in which they are tried.
+/// Measured on Hopper (docs/performance.md, "mini-batches and single rows"): 784-128-10 with 64 rows takes 5.7 us a
+/// step by neurons, 11 spread and 57 layered, 16-64-10 5.2 by neurons and 10.2 resident.
+std::vector<std::string> batch_texts(const DeviceIdentity& device, const Problem& problem) {
+  constexpr std::int64_t kWorthBlocks = 32;  // neurons
+  constexpr std::int64_t kWorthAll = 32768;  // weights of the first layer
+  const std::int64_t neurons = problem.at("hidden1");
+  std::vector<std::string> texts;
+  if (neurons < kWorthBlocks) return texts;
+  for (const std::int64_t parts : {4, 2}) {
+    // Half of the multiprocessors have room for such clusters, however a GPU divides them into parts.
+    if (auto text = neurons_text(device, problem, parts, device.units / 2)) texts.push_back(*std::move(text));
+  }
+  if (problem.at("inputs") * neurons < kWorthAll) return texts;
+  for (const std::int64_t blocks : block_counts(device)) {
+    for (const int parts : {8, 4}) {
+      texts.push_back(fmt::format("scheme=spread block_size=512 blocks={} input_parts={}", blocks, parts));
+    }
+  }
   return texts;
 }
 
@@ -428,7 +460,7 @@ class CudaTrainMapping final : public Mapping {
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     const SearchSpace all = space(device);
     if (problem.at("batch") == 1) {
-      Configuration online = all.parse(fmt::format("scheme=online block_size={}", online_threads(problem)));
+      Configuration online = online_default(all, problem);
       if (!all.violated(online, problem)) return online;
     }
     // An exchange between blocks costs as much as some hundred rows of a small network.
@@ -441,6 +473,12 @@ class CudaTrainMapping final : public Mapping {
       for (const std::int64_t threads : {32, 64, 128, 256, 512}) {
         if (threads < each) continue;
         Configuration configuration = all.parse(fmt::format("scheme=warps block_size={} blocks={}", threads, blocks));
+        if (!all.violated(configuration, problem)) return configuration;
+      }
+    }
+    if (in_batches(problem)) {
+      for (const std::string& text : batch_texts(device, problem)) {
+        Configuration configuration = all.parse(text);
         if (!all.violated(configuration, problem)) return configuration;
       }
     }
@@ -537,11 +575,16 @@ class CudaTrainMapping final : public Mapping {
   }
 
  private:
-  /// About a parameter for each thread. Of the smallest networks more warps than 8 would only wait for each other. One
-  /// warp, where its registers are enough, should be faster, but no GPU has run it yet: the tuner finds it.
-  static std::int64_t online_threads(const Problem& problem) {
+  /// One warp where the network fits into its registers: a row of 14-10-1 takes 0.59 us, 2.0 with 256 threads.
+  /// Otherwise about a parameter for each thread; of the smallest networks more warps than 8 would only wait for each
+  /// other.
+  static Configuration online_default(const SearchSpace& all, const Problem& problem) {
     constexpr std::int64_t kFewThreads = 256;
-    return layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512;
+    const auto of = [&](std::int64_t threads) {
+      return all.parse(fmt::format("scheme=online block_size={}", threads));
+    };
+    if (Configuration by_warp = of(cuda::kWarp); !all.violated(by_warp, problem)) return by_warp;
+    return of(layers_of(problem).parameters() <= kFewThreads ? kFewThreads : 512);
   }
   /// Small tiles where large ones are too few for all multiprocessors, and as few pieces of the rows as fit.
   static Configuration layered_default(const SearchSpace& all, const DeviceIdentity& device, const Problem& problem) {

@@ -226,9 +226,10 @@ TEST_CASE("perceptrons: one warp learns single rows where the network fits into 
     const Configuration usual = family.default_configuration(kGpu, problem);
     CHECK_FALSE(space.violated(usual, problem).has_value());
     CHECK(usual.word("scheme") == "online");
-    CHECK(usual.number("block_size") > 32);  // before a GPU has run the other one
     const Configuration by_warp = space.parse("scheme=online block_size=32");
-    if (space.violated(by_warp, problem)) return false;
+    const bool is_allowed = !space.violated(by_warp, problem);
+    CHECK((usual == by_warp) == is_allowed);
+    if (!is_allowed) return false;
     CHECK(family.plan(by_warp, problem, kGpu, 100).launches.back().block.x == 32);
     return true;
   };
@@ -239,6 +240,30 @@ TEST_CASE("perceptrons: one warp learns single rows where the network fits into 
   CHECK_FALSE(fits(14, {10}, 5));
   CHECK_FALSE(fits(14, {10, 4}, 1));
   CHECK_FALSE(fits(14, {}, 1));
+}
+
+TEST_CASE("perceptrons: untuned, mini-batches share out the neurons of a layer that is worth it") {
+  const KernelFamily& family = mlp::train_family();
+  const auto usual = [&](const DeviceIdentity& device, std::int64_t inputs, const std::vector<std::int64_t>& hidden,
+                         std::int64_t outputs) {
+    const Problem problem = mlp::training_problem(mlp::layers(inputs, hidden, outputs), 60000, 64);
+    const Configuration configuration = family.default_configuration(device, problem);
+    CHECK_FALSE(family.space(device).violated(configuration, problem).has_value());
+    return configuration.text();
+  };
+  CHECK(usual(kGpu, 784, {128}, 10) == "scheme=neurons block_size=512 blocks=64 input_parts=4");
+  CHECK(usual(kGpu, 16, {64}, 10) == "scheme=neurons block_size=512 blocks=32 input_parts=4");
+  CHECK(usual(kGpu, 16, {64}, 26).find("scheme=resident") == 0);  // more outputs than a tile has
+  CHECK(usual(kGpu, 14, {10}, 1).find("scheme=resident") == 0);
+  CHECK(usual(kGpu, 784, {256}, 10).find("scheme=spread") == 0);  // more clusters than there is certainly room for
+  CHECK(usual(kGpu, 100, {256}, 10) == "scheme=neurons block_size=512 blocks=64 input_parts=2");
+  // Clusters have room on half of the multiprocessors, and there are none before Hopper.
+  const DeviceIdentity half{"cuda", "any", "9.0", 66, 40, 50 << 20, 227 << 10};
+  CHECK(usual(half, 784, {128}, 10).find("scheme=spread") == 0);
+  CHECK(usual(half, 16, {64}, 10) == "scheme=neurons block_size=512 blocks=32 input_parts=4");
+  const DeviceIdentity older{"cuda", "any", "8.0", 108, 40, 40 << 20, 163 << 10};
+  CHECK(usual(older, 784, {128}, 10).find("scheme=spread") == 0);
+  CHECK(usual(older, 16, {64}, 10).find("scheme=resident") == 0);
 }
 
 TEST_CASE("perceptrons: warps keep the rows of networks with one small hidden layer") {
