@@ -277,6 +277,24 @@ bool SearchSpace::is_refined(const Configuration& configuration) const {
   });
 }
 
+Configuration SearchSpace::unrefined(const Configuration& configuration) const {
+  Configuration usual = configuration;
+  std::erase_if(usual.entries_, [&](const Configuration::Entry& entry) {
+    return std::ranges::any_of(parameters_, [&](const Parameter& parameter) {
+      return parameter.chosen_last && parameter.name == entry.first;
+    });
+  });
+  return usual;
+}
+
+std::vector<const Parameter*> SearchSpace::chosen_last(const Configuration& configuration) const {
+  std::vector<const Parameter*> found;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.chosen_last && has_meaning(parameter, configuration)) found.push_back(&parameter);
+  }
+  return found;
+}
+
 std::vector<Configuration> SearchSpace::refinements(const Configuration& configuration, const Problem& problem) const {
   std::vector<Configuration> found;
   for (std::size_t p = 0; p < parameters_.size(); ++p) {

@@ -120,6 +120,10 @@ class SearchSpace {
   [[nodiscard]] std::optional<std::string> violated(const Configuration& configuration, const Problem& problem) const;
   /// Whether the configuration names a parameter that is chosen last.
   [[nodiscard]] bool is_refined(const Configuration& configuration) const;
+  /// The same without these.
+  [[nodiscard]] Configuration unrefined(const Configuration& configuration) const;
+  /// The parameters that are chosen last and have a meaning with this configuration. They live as long as the space.
+  [[nodiscard]] std::vector<const Parameter*> chosen_last(const Configuration& configuration) const;
   /// Those that satisfy the constraints for `problem` and differ from `configuration` in one parameter that is chosen
   /// last, in the order of parameters and values.
   [[nodiscard]] std::vector<Configuration> refinements(const Configuration& configuration,

@@ -12,17 +12,22 @@ Lessons::Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::ve
     : evaluator_(evaluator),
       known_(known),
       coverage_(evaluator.family().axes(), problems),
-      suggestions_(evaluator, known_, models) {
+      suggestions_(evaluator, known_, models),
+      last_choices_(evaluator.family().space(evaluator.device())) {
   for (const PlannedVisit& visit : agenda) {
     if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
   }
   for (const Profile& profile : known_.profiles()) {
-    suggestions_.learn(profile.key.problem, known_.parse(journal.earlier_costs(profile.key.problem)));
+    const Transfer::Costs costs = known_.parse(journal.earlier_costs(profile.key.problem));
+    suggestions_.learn(profile.key.problem, costs);
+    last_choices_.learn(costs);
   }
 }
 
 void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
-  suggestions_.learn(result.problem, search.attempts().costs());
+  const Transfer::Costs costs = search.attempts().costs();
+  suggestions_.learn(result.problem, costs);
+  last_choices_.learn(costs);
   if (result.out_of_time) {
     seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / pilot_operations(result.problem));
   }

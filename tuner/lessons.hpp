@@ -7,6 +7,7 @@
 #include "heddle/tuner/coverage.hpp"
 #include "heddle/tuner/journal.hpp"
 #include "heddle/tuner/known_profiles.hpp"
+#include "heddle/tuner/last_choices.hpp"
 #include "heddle/tuner/search/problem_search.hpp"
 #include "heddle/tuner/suggestions.hpp"
 
@@ -31,6 +32,7 @@ class Lessons {
   [[nodiscard]] const KnownProfiles& known() const noexcept { return known_; }
   [[nodiscard]] const Coverage& coverage() const noexcept { return coverage_; }
   [[nodiscard]] const Suggestions& suggestions() const noexcept { return suggestions_; }
+  [[nodiscard]] LastChoices& last_choices() noexcept { return last_choices_; }
   /// A lower bound of the seconds that the pilot run of the untuned default takes, from the slowest one that was
   /// stopped for want of time; 0 while there was none.
   [[nodiscard]] double least_pilot_seconds(const Problem& problem) const;
@@ -42,6 +44,7 @@ class Lessons {
   KnownProfiles& known_;
   Coverage coverage_;
   Suggestions suggestions_;
+  LastChoices last_choices_;
   double seconds_per_operation_ = 0.0;  ///< a lower bound
 };
 

@@ -52,6 +52,7 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
     plan.good_enough = good_enough(planned.problem);
   }
   plan.visit_number = ++numbers_[planned.problem];
+  if (places_ > 1) plan.last = &lessons_.last_choices();
   const double share = phase.length / static_cast<double>(places_);
   const double fraction_before = phase.begin + share * static_cast<double>(std::min(place, places_ - 1));
   const auto report = [this, place, fraction_before, share](Stage stage, const ProblemSearch& now) {

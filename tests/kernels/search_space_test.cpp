@@ -172,6 +172,10 @@ TEST_CASE("what is chosen last is in no list, is read and written only where it 
   CHECK(both.text() == "block=64 wait=300 copies=4");
   CHECK(space.is_refined(both));
   CHECK(!space.is_refined(space.parse("block=64")));
+  CHECK(space.unrefined(both) == space.parse("block=64"));
+  CHECK(space.unrefined(space.parse("block=32")) == space.parse("block=32"));
+  CHECK(space.chosen_last(both).size() == 2);
+  CHECK(space.chosen_last(space.parse("block=32")).front()->name == "copies");
   CHECK(refusal(space, "block=32 wait=300").find("no meaning") != std::string::npos);
   CHECK(refusal(space, "block=64 wait=301").find("440, 300, 600") != std::string::npos);
   CHECK(texts(space.refinements(space.parse("block=64"), problem(100))) ==

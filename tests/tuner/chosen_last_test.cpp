@@ -1,6 +1,7 @@
 // Parameters that are chosen last: tried for the fastest configurations alone.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ class WaitingFamily final : public Family {
   }
 };
 
+void with_wait(fake::FakeEvaluator& evaluator) {
+  evaluator.cost = [plain = evaluator.cost](const Configuration& c, const Problem& p) {
+    const double factor = !c.has("wait") ? 1.0 : c.number("wait") == 5 ? 0.9 : 1.2;
+    return factor * plain(c, p);
+  };
+}
+
 std::set<std::string> waits_measured(const ProfileStore& store, std::int64_t size) {
   std::set<std::string> texts;
   for (const Measurement& m : store.measurements(key(size))) {
@@ -42,14 +50,32 @@ std::set<std::string> waits_measured(const ProfileStore& store, std::int64_t siz
 
 }  // namespace
 
+TEST_CASE(
+    "one problem of a run finds out what is worth choosing last, and others that have little time try that alone") {
+  const WaitingFamily family;
+  const TemporaryStore temporary;
+  fake::FakeEvaluator evaluator(family);
+  with_wait(evaluator);
+  const std::vector<Problem> problems{fake::problem(64), fake::problem(96), fake::problem(128), fake::problem(80)};
+  StopCondition stop;
+  // So impatient that a search ends before it has tried eight, after which each would try all values.
+  const auto results = Tuner(evaluator, temporary.store, {.strategy = "random", .patience = 2}).tune(problems, stop);
+  REQUIRE(results.size() == 4);
+  std::size_t found_out = 0, told = 0;
+  for (const TuningResult& each : results) {
+    REQUIRE(each.profile);
+    const std::set<std::string> waits = waits_measured(temporary.store, each.problem.at("size"));
+    CAPTURE(each.problem.text());
+    const bool all = std::ranges::any_of(waits, [](const std::string& text) { return text.ends_with("wait=1"); });
+    (all ? found_out : told) += waits.empty() ? 0 : 1;
+    if (!waits.empty()) CHECK(each.profile->configuration.ends_with("wait=5"));
+  }
+  CHECK(found_out == 1);
+  CHECK(told >= 1);
+}
+
 TEST_CASE("what is chosen last is tried for the fastest alone, where the search has the time, and carried on") {
   const WaitingFamily family;
-  const auto with_wait = [&](fake::FakeEvaluator& evaluator) {
-    evaluator.cost = [plain = evaluator.cost](const Configuration& c, const Problem& p) {
-      const double factor = !c.has("wait") ? 1.0 : c.number("wait") == 5 ? 0.9 : 1.2;
-      return factor * plain(c, p);
-    };
-  };
   for (const StrategyEntry& entry : strategies()) {
     CAPTURE(entry.name);
     const TemporaryStore temporary;

@@ -77,18 +77,35 @@ void ProblemSearch::decide() {
   });
 }
 
-/// Tries for the fastest configuration what is chosen last. The search has to have tried several times as many, so that
-/// this takes a small part of its time, however short that is.
+/// Tries for the fastest configuration what is chosen last.
 void ProblemSearch::refine() {
   const auto fastest = attempts_.fastest();
   if (!fastest || stop_.reached()) return;
-  std::vector<std::size_t> others = problem_.refinements(*fastest);
-  std::erase_if(others, [&](std::size_t other) { return attempts_.find(other) != nullptr; });
-  if (others.empty() || attempts_.outcomes().size() < kTriedBefore * others.size()) return;
+  std::vector<std::size_t> others = refinements_of(*fastest);
+  if (others.empty()) return;
   queue_.clear();  // what was in flight when the time for screening ended
   queue_.add(affordable(std::move(others), 0));
   if (!queue_.empty()) measure_batch(stop_);
   queue_.clear();
+}
+
+/// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
+/// a small part of its time, however short that is; or if no problem of the run has tried them. Otherwise some of those
+/// that others are faster with.
+std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
+  const auto is_tried = [&](std::size_t other) { return attempts_.find(other) != nullptr; };
+  const std::size_t tried = attempts_.outcomes().size();
+  std::vector<std::size_t> others = problem_.refinements(fastest);
+  std::erase_if(others, is_tried);
+  if (others.empty() || tried >= kTriedBefore * others.size()) return others;
+  if (plan_.last == nullptr) return {};
+  const Configuration configuration = problem_.at(fastest);
+  if (plan_.strategy != nullptr && plan_.last->must_find_out(configuration)) return others;
+  others.clear();
+  for (const Configuration& each : plan_.last->worth_trying(configuration, tried / kTriedBefore)) {
+    if (const auto number = problem_.find(each); number && !is_tried(*number)) others.push_back(*number);
+  }
+  return others;
 }
 
 /// Does `step`. If the user interrupts it, drops the batches in flight.

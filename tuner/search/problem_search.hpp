@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/tuner/last_choices.hpp"
 #include "heddle/tuner/search/attempts.hpp"
 #include "heddle/tuner/search/compile_queue.hpp"
 #include "heddle/tuner/search/decision.hpp"
@@ -27,6 +28,8 @@ struct SearchPlan {
   /// The search may end at this cost, microseconds per sample.
   std::optional<double> good_enough;
   std::int64_t visit_number = 1;  ///< of the visits of this problem within the run
+  /// What other problems of the run found of the parameters that are chosen last; nothing if there are no others.
+  LastChoices* last = nullptr;
 };
 
 /// How fast batches are; the searches of a run share it.
@@ -78,6 +81,7 @@ class ProblemSearch {
   void prolong_screening();
   void verify_held();
   void refine();
+  [[nodiscard]] std::vector<std::size_t> refinements_of(std::size_t fastest);
   bool propose(std::size_t ahead);
   bool propose_batch();
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;

@@ -1,0 +1,48 @@
+#include "heddle/tuner/last_choices.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/tuner/known_profiles.hpp"
+
+namespace heddle {
+
+void LastChoices::learn(const std::vector<std::pair<Configuration, double>>& costs) {
+  for (const auto& [configuration, cost] : costs) {
+    if (!space_.is_refined(configuration)) continue;
+    known_.insert(kind(configuration));
+    const Configuration usual = space_.unrefined(configuration);
+    const auto beside = std::ranges::find(costs, usual, &std::pair<Configuration, double>::first);
+    if (beside == costs.end() || !(cost > 0.0) || !(beside->second > 0.0)) continue;
+    // What is chosen last comes behind all other parameters.
+    Gain& gain = gains_[configuration.text().substr(usual.text().size())];
+    gain.sum += std::log(cost / beside->second);
+    ++gain.count;
+  }
+}
+
+std::vector<Configuration> LastChoices::worth_trying(const Configuration& fastest, std::size_t count) const {
+  std::vector<std::pair<double, const std::string*>> order;
+  for (const auto& [added, gain] : gains_) {
+    if (gain.mean() < 0.0) order.emplace_back(gain.mean(), &added);
+  }
+  std::ranges::sort(order, {}, [](const auto& one) { return std::pair(one.first, *one.second); });
+  const std::string usual = space_.unrefined(fastest).text();
+  std::vector<Configuration> found;
+  for (const auto& [mean, added] : order) {
+    if (found.size() == count) break;
+    auto configuration = parse_if_present(space_, usual + *added);  // nothing where one of them has no meaning
+    if (configuration && *configuration != fastest) found.push_back(*std::move(configuration));
+  }
+  return found;
+}
+
+bool LastChoices::must_find_out(const Configuration& fastest) { return known_.insert(kind(fastest)).second; }
+
+std::string LastChoices::kind(const Configuration& configuration) const {
+  std::string names;
+  for (const Parameter* parameter : space_.chosen_last(configuration)) names += parameter->name + ' ';
+  return names;
+}
+
+}  // namespace heddle

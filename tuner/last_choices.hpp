@@ -1,0 +1,42 @@
+// What the values of parameters that are chosen last were worth at the problems of a run (Parameter::chosen_last). They
+// depend on the card more than on the problem, so one problem may find out for the others.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/kernels/search_space.hpp"
+
+namespace heddle {
+
+class LastChoices {
+ public:
+  explicit LastChoices(SearchSpace space) : space_(std::move(space)) {}
+
+  /// Learns from the costs of one problem: of every configuration with such values beside the same one without.
+  void learn(const std::vector<std::pair<Configuration, double>>& costs);
+  /// `fastest` with values that made others faster, on average over where they were tried, those that did most first.
+  [[nodiscard]] std::vector<Configuration> worth_trying(const Configuration& fastest, std::size_t count) const;
+  /// Whether the caller shall try all values, for itself and the others: nothing is known of the parameters that
+  /// `fastest` has, and nobody was told so before.
+  [[nodiscard]] bool must_find_out(const Configuration& fastest);
+
+ private:
+  struct Gain {
+    double sum = 0.0;  ///< of log(cost / cost without these values)
+    std::size_t count = 0;
+    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
+  };
+  /// The names of the parameters that are chosen last and have a meaning there.
+  [[nodiscard]] std::string kind(const Configuration& configuration) const;
+
+  SearchSpace space_;
+  std::map<std::string, Gain> gains_;  ///< by what they add to a configuration's text
+  std::set<std::string> known_;        ///< kinds
+};
+
+}  // namespace heddle
