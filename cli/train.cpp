@@ -463,11 +463,12 @@ int run(const Context& context, const TrainOptions& options) {
   return Run(context, options).run();
 }
 
-/// Declares an option of one trainer or of several; their defaults may differ.
-void add_trainer_option(Command& command, const Option& option, const std::string& defaults, TrainOptions& options) {
+/// Declares an option of one trainer or of several, which is `what`; their defaults may differ.
+void add_trainer_option(Command& command, const Option& option, const std::string& what, const std::string& defaults,
+                        TrainOptions& options) {
   const std::string& name = option.name;
   const auto set = [&options, name](const std::string& value) { options.values.emplace_back(name, value); };
-  const std::string meaning = option.meaning + defaults;
+  const std::string meaning = what + defaults;
   switch (option.kind) {
     case Option::Kind::flag:
       command.toggle(name, meaning, [set](bool on) { set(on ? "true" : "false"); });
@@ -482,9 +483,8 @@ void add_trainer_option(Command& command, const Option& option, const std::strin
       command.option("--" + name, "F", meaning, set);
       return;
     case Option::Kind::choice:
-      command.option(
-          "--" + name, "WORD",
-          fmt::format("{}{}", fmt::format("{}: {}", option.meaning, fmt::join(option.choices, ", ")), defaults), set);
+      command.option("--" + name, "WORD",
+                     fmt::format("{}{}", fmt::format("{}: {}", what, fmt::join(option.choices, ", ")), defaults), set);
       return;
   }
 }
@@ -514,6 +514,19 @@ std::string shown_defaults(const Option& option) {
   return option.default_value.empty() ? std::string() : fmt::format(" [default: {}]", shown_default(option));
 }
 
+/// The meaning; of each network by name, where only some have the option and mean different things.
+std::string shown_meaning(const Option& option, bool of_all) {
+  std::vector<std::string> meanings;
+  bool alike = true;
+  for (const Trainer* trainer : trainers()) {
+    const Option* const same = option_of(*trainer, option.name);
+    if (same == nullptr) continue;
+    alike &= same->meaning == option.meaning;
+    meanings.push_back(fmt::format("{}: {}", trainer->name(), same->meaning));
+  }
+  return of_all || alike ? option.meaning : fmt::format("{}", fmt::join(meanings, "; "));
+}
+
 /// Options that all trainers have come once, under the first of their meanings; the others under the name of the first
 /// network that has them.
 void add_trainer_options(Command& command, TrainOptions& options) {
@@ -525,7 +538,7 @@ void add_trainer_options(Command& command, TrainOptions& options) {
   const auto declare = [&](const Option& option) {
     if (std::ranges::find(declared, option.name) != declared.end()) return;
     declared.push_back(option.name);
-    add_trainer_option(command, option, shown_defaults(option), options);
+    add_trainer_option(command, option, shown_meaning(option, shared(option)), shown_defaults(option), options);
   };
   command.group("Training, every network");
   for (const Option& option : trainers().front()->options()) {

@@ -597,6 +597,7 @@ class CudaTrainMapping final : public Mapping {
       return all.parse(fmt::format("scheme=layered product=tiles tile={} pieces={}", large ? kLarge : kSmall, pieces));
     };
     std::int64_t pieces = 1;
+    if (in_batches(problem)) return shaped(pieces);  // are drawn from all rows, so that these have to fit
     while (pieces < kMostPieces && all.violated(shaped(pieces), problem)) pieces *= 4;
     return shaped(pieces);
   }

@@ -310,6 +310,7 @@ TEST_CASE("perceptrons: rows that do not fit come in pieces, where all are learn
   CHECK(last == 15);
   CHECK(family.default_configuration(kGpu, all).number("pieces") == 1);
   // Mini-batches are drawn from all rows.
+  CHECK(family.default_configuration(small, mlp::training_problem(layers, 10'000'000, 64)).number("pieces") == 1);
   CHECK(family.space(small).violated(usual, mlp::training_problem(layers, 10'000'000, 64)).has_value());
 }
 
