@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -598,11 +600,17 @@ void find_wrong_kernels(Device& device) {
       CHECK(before < 16.0);
       CHECK(after > 100.0);
     }
+    const auto still_works = [&] {  // what breaks a device asynchronously is found here, not by the next case
+      std::array<std::byte, 16> some{};
+      CHECK_NOTHROW(device.allocate(some.size())->read(some));
+    };
+    still_works();
     if (*one.fault->harmless == '\0') continue;
     const auto run = run_called(*one.family, identity, seed, one.configuration, one.problem, one.fault->harmless);
     REQUIRE(run.has_value());
     const Verdict passed = verifier.verify_run(one.configuration, one.problem, *run, false);
     CHECK_MESSAGE(passed.status == Status::correct, passed.message);
+    still_works();
   }
   CHECK(looked_for + dispensed == wanted.size());
   MESSAGE(device.label() << ": " << looked_for << " wrong kernels looked for");
