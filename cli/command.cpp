@@ -68,7 +68,11 @@ Command Command::add_hidden(const std::string& name) {
 void Command::footer(const std::string& text) { parser_.footer(text); }
 
 void Command::action(Action run) {
-  parser_.callback([&chosen = chosen_, run = std::move(run)] { chosen = run; });
+  Action whole = [checks = checks_, run = std::move(run)] {
+    for (const auto& check : checks) check();
+    return run();
+  };
+  parser_.callback([&chosen = chosen_, whole = std::move(whole)] { chosen = whole; });
 }
 
 void Command::positional(const std::string& name, const std::string& type, const std::string& meaning,

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/cli/context.hpp"
@@ -37,6 +38,8 @@ class Command {
   void footer(const std::string& text);
   /// What runs when the command line names this command.
   void action(Action run);
+  /// Actions declared from now on, by this object, begin with this. Throws Error where the command cannot run.
+  void begin_with(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
   /// `type`: what help shows for the value, "FILE".
   void positional(const std::string& name, const std::string& type, const std::string& meaning, std::string& value);
@@ -63,6 +66,7 @@ class Command {
   Action& chosen_;
   const Context& context_;
   std::string group_ = "Options";
+  std::vector<std::function<void()>> checks_;
 };
 
 /// One file each: declares a command with its options.

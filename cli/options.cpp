@@ -13,6 +13,7 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/text.hpp"
+#include "heddle/profiles/shipped_models.hpp"
 #include "heddle/runtime/dispatch/notices.hpp"
 
 namespace heddle::cli {
@@ -46,6 +47,9 @@ void add_profile_file(Command& command, std::string& file) {
   command.option("--profiles", "FILE",
                  "Profile database [default: HEDDLE_PROFILES, else heddle/profiles.sqlite in the XDG data directory]",
                  file);
+  // A command that chooses from profiles chooses by models of times, too. A wrong word about the shipped ones is
+  // refused on every device, also where no model is asked for, and before data are read.
+  command.begin_with([] { (void)shipped_models_wanted(); });
 }
 
 void add_objective(Command& command, Goal& goal) {

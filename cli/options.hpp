@@ -18,6 +18,7 @@ struct Common {
 };
 void add_common(Command& command, Common& common);
 void add_device(Command& command, std::string& device);
+/// The command then refuses a wrong HEDDLE_SHIPPED_WEIGHTS, too.
 void add_profile_file(Command& command, std::string& file);
 /// The file named, else the default one. A note says what in it is left out.
 [[nodiscard]] ProfileStore open_profiles(const Context& context, const std::string& file, ProfileStore::Access access,

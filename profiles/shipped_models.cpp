@@ -9,6 +9,7 @@
 #include "heddle/kernels/documents.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/profiles/model_record.hpp"
 
 namespace heddle {
@@ -16,23 +17,19 @@ namespace heddle {
 /// The files of profiles/shipped/. Made by cmake/embed.cmake.
 const std::vector<SourceFile>& shipped_model_files();
 
-namespace {
-
-/// Whether the user wants to do without, to see what a card comes to by itself.
-bool unwanted() {
+bool shipped_models_wanted() {
   constexpr const char* kVariable = "HEDDLE_SHIPPED_WEIGHTS";
   const char* const word = std::getenv(kVariable);
-  if (word == nullptr || *word == '\0') return false;
-  if (std::string_view(word) != "none")
-    throw Error(ErrorKind::usage, fmt::format("{}: found '{}', expected 'none' or nothing", kVariable, word));
-  return true;
+  if (word == nullptr || *word == '\0') return true;
+  if (std::string_view(word) != "none") {
+    throw Error(ErrorKind::usage, fmt::format("{}: found {}, expected 'none' or nothing", kVariable, in_quotes(word)));
+  }
+  return false;
 }
-
-}  // namespace
 
 const std::vector<FittedModel>& shipped_models() {
   static const std::vector<FittedModel> none;
-  if (unwanted()) return none;
+  if (!shipped_models_wanted()) return none;
   static const std::vector<FittedModel> models = [] {
     std::vector<FittedModel> all;
     for (const SourceFile& file : shipped_model_files()) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "cli/program.hpp"
+#include "runtime/device/environment_variable.hpp"
 
 namespace heddle::test {
 namespace {
@@ -128,6 +129,39 @@ TEST_CASE("wrong usage is one line that names the option") {
        }) {
     CAPTURE(wrong.arguments.back());
     check_refused(place.run(wrong.arguments), 2, wrong.words);
+  }
+}
+
+TEST_CASE("a wrong word about the shipped weights is refused at the start of every command that chooses") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(40, 3, 2, 1));
+  const std::string none = place.path("none").string();  // no such file: the refusal comes before it is opened
+  const std::vector<std::vector<std::string>> commands{{"tune", "--replay", none},
+                                                       {"train", none, "--device", "cpu"},
+                                                       {"train", none, "--device", "cpu", "--folds", "2"},
+                                                       {"predict", none, none, "--device", "cpu"},
+                                                       {"fuzzy", "x", "--input", "x=" + none},
+                                                       {"profiles", "list", "--profiles", none},
+                                                       {"profiles", "show", "--profiles", none},
+                                                       {"profiles", "explain", "--profiles", none},
+                                                       {"profiles", "export", none, "--profiles", none},
+                                                       {"profiles", "import", none, "--profiles", none},
+                                                       {"profiles", "verify", "--profiles", none},
+                                                       {"profiles", "regret", "--profiles", none},
+                                                       {"profiles", "regret", "--untuned", "--device", "none"},
+                                                       {"profiles", "prune", "--profiles", none}};
+  {
+    const Variable wrong("HEDDLE_SHIPPED_WEIGHTS", "foo\x1b");
+    for (const std::vector<std::string>& command : commands) {
+      CAPTURE(command[0] + " " + command[1]);
+      check_refused(place.run(command), 2, {R"(HEDDLE_SHIPPED_WEIGHTS: found 'foo\x1b', expected 'none' or nothing)"});
+    }
+    CHECK(place.run({"help", "tune"}).code == 0);
+    CHECK(place.run({"convert", data, "--to", "table", "--output", place.path("converted.csv").string()}).code == 0);
+  }
+  for (const char* const word : {"", "none"}) {
+    const Variable right("HEDDLE_SHIPPED_WEIGHTS", word);
+    CHECK(place.run({"profiles", "list"}).code == 0);
   }
 }
 
