@@ -12,6 +12,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/sample_file.hpp"
@@ -80,7 +81,8 @@ int run(const ConvertOptions& options) {
                                {"format", options.to},
                                {"output", options.output}});
   } else {
-    print(fmt::format("{}: {} rows, {} inputs, {} outputs\n", options.output, data.rows(), data.dim, data.outputs()));
+    print(fmt::format("{}: {}, {}, {}\n", options.output, counted(data.rows(), "row"), counted(data.dim, "input"),
+                      counted(data.outputs(), "output")));
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/runtime/train/training_document.hpp"
 
 namespace heddle::cli {
@@ -39,7 +40,7 @@ std::string EpochTable::line(const EpochReport& report) {
     text += "  " + (mapping == last_mapping_ ? "as above" : mapping);
     last_mapping_ = mapping;
     if (const std::size_t others = report.mappings.size() - 1; others > 0) {
-      text += fmt::format(" after {} smaller one{}", others, others == 1 ? "" : "s");
+      text += " after " + counted(others, "smaller one");
     }
   }
   return text + "\n";

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "heddle/kernels/counted.hpp"
+
 namespace heddle::cli {
 namespace {
 
@@ -24,7 +26,7 @@ std::string FoldTable::line(const FoldResult& fold) {
 }
 
 std::string FoldTable::closing(const CrossValidation& all) const {
-  return fmt::format("\n{} folds: mean {} {}, standard deviation {}\n", all.folds.size(),
+  return fmt::format("\n{}: mean {} {}, standard deviation {}\n", counted(all.folds.size(), "fold"),
                      task_ == Task::classify ? "accuracy" : "RMSE", quality_text(task_, all.mean),
                      all.spread ? quality_text(task_, *all.spread) : "-");
 }

@@ -19,6 +19,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/fuzzy/decimal.hpp"
@@ -70,7 +71,7 @@ fuzzy::NumberFormat number_format(const FuzzyOptions& options) {
                              .levels = options.levels,
                              .enclose = options.enclose};
   if (levels > 0 && levels != format.cuts) {
-    refuse_option("--levels", fmt::format("{} levels", levels), fmt::format("one for each of {} cuts", format.cuts));
+    refuse_option("--levels", counted(levels, "level"), "one for each of " + counted(format.cuts, "cut"));
   }
   if (!std::is_sorted(format.levels.begin(), format.levels.end())) {
     refuse_option("--levels", fmt::format("{}", fmt::join(format.levels, ",")), "levels that do not fall");
@@ -134,8 +135,8 @@ std::vector<T> keys_of_file(const FuzzyOptions& options, std::int64_t count) {
   if (options.sort_keys.empty()) return {};
   std::vector<T> keys = fuzzy::read_keys<T>(options.sort_keys);
   if (keys.size() == at(count)) return keys;
-  throw Error(ErrorKind::input, fmt::format("{}: found {} keys, expected one for each of {} numbers", options.sort_keys,
-                                            keys.size(), count));
+  throw Error(ErrorKind::input, fmt::format("{}: found {}, expected one for each of {}", options.sort_keys,
+                                            counted(keys.size(), "key"), counted(count, "number")));
 }
 
 template <class T>
@@ -159,8 +160,9 @@ int run_as(const FuzzyOptions& options) {
   for (const std::string& file : files) {
     inputs.push_back(fuzzy::read_numbers<T>(file, format));
     if (inputs.back().count() == inputs.front().count()) continue;
-    throw Error(ErrorKind::input, fmt::format("{}: found {} numbers, expected {} as in {}", file, inputs.back().count(),
-                                              inputs.front().count(), files.front()));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: found {}, expected {} as in {}", file, counted(inputs.back().count(), "number"),
+                            inputs.front().count(), files.front()));
   }
   std::vector<T> keys = keys_of_file<T>(options, inputs.front().count());
 
@@ -190,7 +192,8 @@ int run_as(const FuzzyOptions& options) {
 
   if (!options.output.empty()) write_file(options.output, table);
   if (!options.positions.empty()) write_file(options.positions, fmt::format("{}\n", fmt::join(positions, "\n")));
-  const std::string summary = fmt::format("{} numbers of {} cuts on {}", shape.numbers, shape.cuts, device->label());
+  const std::string summary =
+      fmt::format("{} of {} on {}", counted(shape.numbers, "number"), counted(shape.cuts, "cut"), device->label());
   if (options.common.json) {
     const KernelExplanation kernel = calculator.explain_map(formula, shape);
     print_document("fuzzy", {{"device", device->label()},

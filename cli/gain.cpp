@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/tuner/statistics.hpp"
 
 namespace heddle::cli {
@@ -67,9 +68,10 @@ std::string gain_text(const TrainingGain& gain) {
   if (rounds == 0) return "nothing to compare: the first epoch does not count, so at least two are needed (--epochs)\n";
   return line_of("with profiles", gain.tuned, gain.tuned_mapping) +
          line_of("without profiles", gain.untuned, gain.untuned_mapping) +
-         fmt::format("(medians of {} epoch{} each, by turns; +- half the distance between the quartiles)\n", rounds,
-                     rounds == 1 ? "" : "s") +
-         fmt::format("the epoch with profiles was the faster one in {} of {} turns\n", gain.rounds_faster(), rounds) +
+         fmt::format("(medians of {} each, by turns; +- half the distance between the quartiles)\n",
+                     counted(rounds, "epoch")) +
+         fmt::format("the epoch with profiles was the faster one in {} of {}\n", gain.rounds_faster(),
+                     counted(rounds, "turn")) +
          verdict_line(gain);
 }
 

@@ -13,6 +13,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/model/description.hpp"
@@ -57,8 +58,8 @@ int run(const Context& context, InspectOptions& options) {
     return 0;
   }
   const Description description = heddle::describe(model);
-  print(fmt::format("{}: {}, {} inputs, {} outputs; {} epochs of {}\n\n", options.file, model.size().text, model.dim(),
-                    model.outputs(), model.training.epochs, model.kind()));
+  print(fmt::format("{}: {}, {}, {}; {} of {}\n\n", options.file, model.size().text, counted(model.dim(), "input"),
+                    counted(model.outputs(), "output"), counted(model.training.epochs, "epoch"), model.kind()));
   for (std::size_t i = 0; i < description.sentences.size(); ++i) {
     print(fmt::format("{:>4}  {}\n", i + 1, description.sentences[i]), std::string_view::npos);
   }

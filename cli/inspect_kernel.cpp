@@ -11,6 +11,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/own/argument_value.hpp"
 #include "heddle/kernels/own/capture_file.hpp"
@@ -56,7 +57,7 @@ std::string fill_text(const KernelArgument& argument, bool captured) {
 
 std::string type_text(const KernelArgument& argument) {
   if (!argument.is_struct()) return name_of(ElementShape{argument.type, argument.lanes});
-  if (argument.fields.empty()) return fmt::format("struct of {} bytes", struct_bytes(argument).size());
+  if (argument.fields.empty()) return "struct of " + counted(struct_bytes(argument).size(), "byte");
   std::vector<std::string> members;
   members.reserve(argument.fields.size());
   for (const KernelArgument::Field& each : argument.fields) {
@@ -167,10 +168,11 @@ void print_lines(const Inspected& what) {
                     count_text(what.review.allowed), what.problem.text(), what.device.name, what.device.backend));
   const Launch& launch = what.review.plan.launches.front();
   print(fmt::format("default   {}\n", what.review.untuned.text()));
-  print(fmt::format("launch    {} x {} x {} blocks of {} x {} x {} threads, {} bytes of shared memory\n", launch.grid.x,
-                    launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z, launch.shared_bytes));
+  print(fmt::format("launch    {} x {} x {} blocks of {} x {} x {} threads, {} of shared memory\n", launch.grid.x,
+                    launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
+                    counted(launch.shared_bytes, "byte")));
   const Work work = what.family.work(what.problem);
-  print(fmt::format("work      {} bytes, {} operations\n", work.bytes, work.operations));
+  print(fmt::format("work      {}, {}\n", counted(work.bytes, "byte"), counted(work.operations, "operation")));
   for (const auto& [name, value] : kernel.metrics) print(fmt::format("metric    {} = {}\n", name, value));
   print(fmt::format("verified  {}\n", verified_text(what.family)));
 

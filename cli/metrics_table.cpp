@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -62,9 +63,9 @@ std::string target_text(const Metrics& metrics) {
 
 std::string metrics_text(const Metrics& metrics, const std::string& source) {
   if (!metrics.targets.empty()) {
-    return fmt::format("metrics of {}, {} rows\n{}", source, metrics.rows, target_text(metrics));
+    return fmt::format("metrics of {}, {}\n{}", source, counted(metrics.rows, "row"), target_text(metrics));
   }
-  return fmt::format("metrics of {}, {} rows: accuracy {:.2f} %, mean F1 {}\n{}{}", source, metrics.rows,
+  return fmt::format("metrics of {}, {}: accuracy {:.2f} %, mean F1 {}\n{}{}", source, counted(metrics.rows, "row"),
                      100 * metrics.accuracy, percent(metrics.macro_f1), class_text(metrics), confusion_text(metrics));
 }
 

@@ -14,6 +14,7 @@
 #include "heddle/cli/network_profiles.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
@@ -154,7 +155,7 @@ int run(const Context& context, const PredictOptions& options) {
                                {"predictions", options.output.empty() ? predictions.json() : Json()}});
     return 0;
   }
-  std::string summary = fmt::format("{} rows", data.rows());
+  std::string summary = counted(data.rows(), "row");
   if (quality && classify) summary += fmt::format(", accuracy {:.2f} %", 100 * *quality);
   if (quality && !classify) summary += fmt::format(", RMSE {:.5g}", *quality);
   summary += fmt::format(", {} us per row on {}", short_number(per_row), device->label());

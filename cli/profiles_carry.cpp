@@ -13,6 +13,7 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/profiles/exchange.hpp"
 #include "heddle/tuner/remeasure.hpp"
 #include "heddle/tuner/worker/isolated_evaluator.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 /// " and 2 models of times"; empty for none.
 std::string models_text(std::size_t count) {
-  return count == 0 ? "" : fmt::format(" and {} model{} of times", count, count == 1 ? "" : "s");
+  return count == 0 ? "" : fmt::format(" and {}", counted(count, "model of times", "models of times"));
 }
 
 int export_to(const Context& context, const ProfileOptions& options) {
@@ -47,7 +48,8 @@ int export_to(const Context& context, const ProfileOptions& options) {
                                        {"left_out", left_out}});
     return 0;
   }
-  print(fmt::format("{} profiles{} written to {}\n", exported.count, models_text(exported.models), options.file));
+  print(fmt::format("{}{} written to {}\n", counted(exported.count, "profile"), models_text(exported.models),
+                    options.file));
   if (exported.left_out.empty()) return 0;
   print(fmt::format("{} left out:\n", exported.left_out.size()));
   for (const auto& [profile, reason] : exported.left_out) {
@@ -117,12 +119,12 @@ int import_from(const Context& context, const ProfileOptions& options) {
                decision.reason});
   }
   print(table.text());
-  print(fmt::format(
-      "\n{} profiles added, {} replaced, {} refused because the local profile is better, {} already there{}; "
-      "database {}\n",
-      counts["added"], counts["replaced"], counts["kept_local"], counts["same"],
-      counts.contains("refused") ? fmt::format(", {} refused for other sizes", counts["refused"]) : "",
-      store.file().string()));
+  print(
+      fmt::format("\n{} added, {} replaced, {} refused because the local profile is better, {} already there{}; "
+                  "database {}\n",
+                  counted(counts["added"], "profile"), counts["replaced"], counts["kept_local"], counts["same"],
+                  counts.contains("refused") ? fmt::format(", {} refused for other sizes", counts["refused"]) : "",
+                  store.file().string()));
   using enum ImportDecision::Action;
   const auto known = [&](const ImportDecision& decision) {
     return context.families.find(decision.profile.key.family) != nullptr;
@@ -162,10 +164,9 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
     return context.families.find(profile.key.family) == nullptr && profile.key.device == worker.identity();
   });
   if (elsewhere > 0) {
-    note(fmt::format(
-        "{} profiles of kernel families that are not built in stay as they are: --kernel and --formula name "
-        "those that were tuned here, programs that define others measure them",
-        elsewhere));
+    note(counted(elsewhere, "profile of a kernel family that is not built in stays as it is",
+                 "profiles of kernel families that are not built in stay as they are") +
+         ": --kernel and --formula name those that were tuned here, programs that define others measure them");
   }
   ProfileStates states(context.families);
   std::erase_if(waiting, [&](const Profile& profile) {
@@ -177,8 +178,8 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
   });
   const auto cold = std::erase_if(waiting, [](const Profile& each) { return each.key.goal.cold_cache; });
   if (cold > 0) {
-    note(
-        fmt::format("{} profiles of a cold cache stay as they are: 'heddle tune --l2 cold' measures them again", cold));
+    note(counted(cold, "profile of a cold cache stays as it is: 'heddle tune --l2 cold' measures it again",
+                 "profiles of a cold cache stay as they are: 'heddle tune --l2 cold' measures them again"));
   }
 
   ProgressBar bar(options.common.quiet);
@@ -202,7 +203,8 @@ int verify_profiles(const Context& context, const ProfileOptions& options) {
     }
     if (done == waiting.size()) return 0;
     push_output();
-    note(fmt::format("interrupted; {} of {} profiles were measured, and the results are kept", done, waiting.size()));
+    note(fmt::format("interrupted; {} of {} measured, and the results are kept", done,
+                     counted(waiting.size(), "profile")));
     return exit_interrupted;
   };
   catch_interrupts();
@@ -252,8 +254,8 @@ int prune(const Context& context, const ProfileOptions& options) {
                                       {"records", pruned.profiles},
                                       {"models", pruned.models}});
   } else {
-    print(fmt::format("{} measurements, {} profiles and {} models of older kernels removed from {}\n",
-                      pruned.measurements, pruned.profiles, pruned.models, store.file().string()));
+    print(fmt::format("{}, {} and {} of older kernels removed from {}\n", counted(pruned.measurements, "measurement"),
+                      counted(pruned.profiles, "profile"), counted(pruned.models, "model"), store.file().string()));
   }
   return 0;
 }

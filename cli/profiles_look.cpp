@@ -12,6 +12,7 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -71,7 +72,7 @@ int list(const Context& context, const ProfileOptions& options) {
                 states.state_and_cause(profile), profile.provenance.date.substr(0, 10), profile.configuration});
   }
   flush();
-  print(fmt::format("{} profiles in {}\n", profiles.size(), store.file().string()));
+  print(fmt::format("{} in {}\n", counted(profiles.size(), "profile"), store.file().string()));
   return 0;
 }
 
@@ -200,7 +201,7 @@ void print_others(const ProfileStore& store, const KernelFamily& family, const D
     if (profile.key.goal != goal && profile.key.device == device) ++counts[profile.key.goal.text()];
   }
   for (const auto& [other, count] : counts) {
-    print(fmt::format("left out: {} profile{} found for another objective: {}\n", count, count == 1 ? "" : "s", other));
+    print(fmt::format("left out: {} found for another objective: {}\n", counted(count, "profile"), other));
   }
 }
 

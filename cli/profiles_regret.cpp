@@ -14,6 +14,7 @@
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/profiles/database.hpp"
 #include "heddle/tuner/regret.hpp"
@@ -100,9 +101,9 @@ int regret(const Context& context, const ProfileOptions& options) {
     } else if (!losses.empty()) {
       print(table.text());
       print(fmt::format(
-          "\nat {} sizes that were not tuned, the chosen mapping is {:.1f} % slower than the best on average, "
+          "\nat {}, the chosen mapping is {:.1f} % slower than the best on average, "
           "{:.1f} % at worst\n",
-          losses.size(), 100.0 * mean, 100.0 * worst));
+          counted(losses.size(), "size that was not tuned", "sizes that were not tuned"), 100.0 * mean, 100.0 * worst));
       const auto [usual, most] = mean_and_worst(losses_of_default);
       print(fmt::format("the untuned default is {:.1f} % slower on average, {:.1f} % at worst\n", 100.0 * usual,
                         100.0 * most));

@@ -12,6 +12,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/tuner/replay/search_baseline.hpp"
 #include "heddle/tuner/replay/search_benchmark.hpp"
 
@@ -151,8 +152,8 @@ int run(const BenchmarkOptions& options) {
     report.lines.push_back(std::move(exact));
     bar.clear();
     if (!options.common.json) {
-      print(fmt::format("{}{}: {} configurations, {} of them fail, best {} us\n", reports.empty() ? "" : "\n",
-                        report.name, report.configurations, report.failing, short_number(report.best)));
+      print(fmt::format("{}{}: {}, {} of them fail, best {} us\n", reports.empty() ? "" : "\n", report.name,
+                        counted(report.configurations, "configuration"), report.failing, short_number(report.best)));
       print(table(report.lines, benchmark.marks));
     }
     reports.push_back(std::move(report));
@@ -161,9 +162,9 @@ int run(const BenchmarkOptions& options) {
   if (!options.common.json) {
     if (reports.size() > 1) print(fmt::format("\nmean of {} spaces\n{}", reports.size(), table(mean, benchmark.marks)));
     print(
-        fmt::format("\n{} seeds; fraction: shortest time of the space by the shortest found; ms: the strategy's own "
+        fmt::format("\n{}; fraction: shortest time of the space by the shortest found; ms: the strategy's own "
                     "time per suggestion\n",
-                    benchmark.seeds));
+                    counted(benchmark.seeds, "seed")));
     if (!baseline.tool().empty()) {
       print(fmt::format("baseline: {}; of every number the best of its strategies\n", baseline.tool()));
     }

@@ -25,6 +25,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/kept_elsewhere.hpp"
 #include "heddle/kernels/stop.hpp"
@@ -186,9 +187,11 @@ class Run {
     if (!options_.common.quiet) note_timing(device_->identity().backend);
     const Knowledge known = knowledge_for(context_, options_.profiles, trainer_, *device_, options_.common,
                                           [this](const std::string& line) { tell(line); });
-    say(fmt::format("{}: {} rows, {} inputs, {} {}; on {} ({})\n", train_.source, train_.rows(), train_.dim,
-                    train_.outputs(), train_.task == Task::classify ? "classes" : "outputs", device_->label(),
-                    device_->identity().name));
+    say(fmt::format("{}: {}, {}, {}; on {} ({})\n", train_.source, counted(train_.rows(), "row"),
+                    counted(train_.dim, "input"),
+                    train_.task == Task::classify ? counted(train_.outputs(), "class", "classes")
+                                                  : counted(train_.outputs(), "output"),
+                    device_->label(), device_->identity().name));
     for (const Dataset* data : {&train_, test_ ? &*test_ : nullptr}) {
       if (data == nullptr) continue;
       for (const std::string& remark : data->remarks) tell(remark);
@@ -260,7 +263,8 @@ class Run {
     const auto diverged =
         std::ranges::count_if(all.folds, [](const FoldResult& fold) { return fold.ending == Ending::diverged; });
     if (!all.stopped && diverged > 0) {
-      throw Error(ErrorKind::input, fmt::format("training diverged in {} of {} folds", diverged, all.folds.size()));
+      throw Error(ErrorKind::input,
+                  fmt::format("training diverged in {} of {}", diverged, counted(all.folds.size(), "fold")));
     }
     if (!all.stopped) return 0;
     note(fmt::format("interrupted after {} of {} folds", all.folds.size(), options_.folds));

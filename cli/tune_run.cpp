@@ -21,6 +21,7 @@
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/cli/tuning_findings.hpp"
 #include "heddle/cli/tuning_table.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/stop.hpp"
@@ -248,9 +249,9 @@ void TuneRun::tune_family(Card& card, std::size_t number, StopCondition& stop, s
   std::call_once(model.begun[number], [&] {
     if (options_.common.json) return;
     progress_->interrupted_by([&] {
-      print(fmt::format("{}tuning {} on {} ({}), {} problem{}\n", number == 0 && card.model == 0 ? "" : "\n",
-                        task.family->name(), fmt::join(model.devices, ", "), card.target->identity().name,
-                        task.problems.size(), task.problems.size() == 1 ? "" : "s"));
+      print(fmt::format("{}tuning {} on {} ({}), {}\n", number == 0 && card.model == 0 ? "" : "\n", task.family->name(),
+                        fmt::join(model.devices, ", "), card.target->identity().name,
+                        counted(task.problems.size(), "problem")));
     });
   });
   card.findings->begin(*task.family);
@@ -402,7 +403,7 @@ int TuneRun::carry_out() {
   if (!options_.record.empty() && !lost_) {
     const std::size_t count =
         write_record(options_, store(), cards_.front().target->identity(), models_.front()->work.front());
-    if (!options_.common.quiet) note(fmt::format("{}: {} configurations recorded", options_.record, count));
+    if (!options_.common.quiet) note(fmt::format("{}: {} recorded", options_.record, counted(count, "configuration")));
   }
   leave.reset();
 
@@ -436,10 +437,10 @@ int TuneRun::carry_out() {
   }
   if (!stopped) return 0;
   push_output();
-  note(
-      fmt::format("interrupted; measurements of {} configurations and {} profiles are kept in {}; the same command "
-                  "continues",
-                  summary.evaluations, summary.reached, store().file().string()));
+  note(fmt::format(
+      "interrupted; measurements of {} and {} are kept in {}; the same command "
+      "continues",
+      counted(summary.evaluations, "configuration"), counted(summary.reached, "profile"), store().file().string()));
   return exit_interrupted;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "heddle/cli/output.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/profiles/cost_model.hpp"
 
 namespace heddle::cli {
@@ -83,8 +84,8 @@ double over_default(const TuningSummary::Gain& gain) {
 std::string gain_line(const std::string& family, const TuningSummary::Gain& gain) {
   std::string line;
   if (gain.problems > 0) {
-    line = fmt::format("{}: {} times as fast as the untuned default (geometric mean of {} problem{})", family,
-                       short_number(over_default(gain)), gain.problems, gain.problems == 1 ? "" : "s");
+    line = fmt::format("{}: {} times as fast as the untuned default (geometric mean of {})", family,
+                       short_number(over_default(gain)), counted(gain.problems, "problem"));
     if (gain.single) {
       line += fmt::format("; at least {} times as fast as the best single mapping, {} (known at {} of {})",
                           short_number(std::exp(gain.single->mean_log_ratio)), gain.single->configuration,
@@ -96,10 +97,10 @@ std::string gain_line(const std::string& family, const TuningSummary::Gain& gain
   }
   for (const FittedModel& model : gain.models) {
     line += fmt::format(
-        "{}: model of times fitted to {} measurements at {} problems of {}, {:.1f} % off where they were "
+        "{}: model of times fitted to {} at {} of {}, {:.1f} % off where they were "
         "left out{}\n",
-        family, model.measurements, model.problems, model.device.name, 100.0 * model.left_out_error,
-        model.left_out_error > kMostLeftOutError ? ": too far off to be used" : "");
+        family, counted(model.measurements, "measurement"), counted(model.problems, "problem"), model.device.name,
+        100.0 * model.left_out_error, model.left_out_error > kMostLeftOutError ? ": too far off to be used" : "");
   }
   return line;
 }
@@ -139,11 +140,11 @@ std::string TuningSummary::text(bool kept, const Goal& goal) const {
                           : goal.is_usual()
                               ? "; from now on these profiles are used on this device"
                               : fmt::format("; their profiles are kept for programs that ask for: {}", goal.text());
-  const std::string others = between > 0 ? fmt::format(" and {} sizes between them", between) : "";
-  std::string text = fmt::format("\n{} of {} problem{}{} tuned in {}{}\n", reached, problems, problems == 1 ? "" : "s",
-                                 others, duration(seconds), use);
+  const std::string others = between > 0 ? fmt::format(" and {} between them", counted(between, "size")) : "";
+  std::string text = fmt::format("\n{} of {}{} tuned in {}{}\n", reached, counted(problems, "problem"), others,
+                                 duration(seconds), use);
   const std::string before = recalled > 0 ? fmt::format(", {} of them by earlier runs", recalled) : "";
-  text += fmt::format("{} configurations tried{}{}\n{}", evaluations, before, statuses.empty() ? "" : ":",
+  text += fmt::format("{} tried{}{}\n{}", counted(evaluations, "configuration"), before, statuses.empty() ? "" : ":",
                       explained(statuses, fmt::format("{}", fmt::join(verified_against, ", or "))));
   const double other = std::max(0.0, effort.total - effort.waiting - effort.measuring - effort.verifying);
   text += fmt::format(
@@ -159,9 +160,8 @@ std::string TuningSummary::advice() const {
   if (reached == 0 && evaluations > 0) {
     text += "every configuration that was tried failed; the lines above say how\n";
   } else if (reached < problems) {
-    text +=
-        fmt::format("{} of {} problem{} not tuned in this run; a longer --budget may reach {}\n", problems - reached,
-                    problems, problems == 1 ? " was" : "s were", problems - reached == 1 ? "it" : "them");
+    text += fmt::format("{} of {} not tuned in this run; a longer --budget may reach {}\n", problems - reached,
+                        counted(problems, "problem was", "problems were"), problems - reached == 1 ? "it" : "them");
   }
   if (!tried_more && effort.waiting > effort.total / 2) {
     text += fmt::format(

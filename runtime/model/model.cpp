@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/runtime/model/checks.hpp"
 
 namespace heddle {
@@ -73,8 +74,8 @@ void check_rows(const Model& model, const Dataset& data, double largest) {
 
 std::vector<float> network_inputs(const Model& model, const Dataset& data) {
   if (data.dim != model.dim()) {
-    throw Error(ErrorKind::input, fmt::format("{}: found {} inputs a row, expected {} as the model was taught with",
-                                              data.source, data.dim, model.dim()));
+    throw Error(ErrorKind::input, fmt::format("{}: found {} a row, expected {} as the model was taught with",
+                                              data.source, counted(data.dim, "input"), model.dim()));
   }
   return model.inputs.apply(data.values(), data.source, model.largest_input(), data.numbers);
 }

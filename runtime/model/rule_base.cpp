@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/kernels/counted.hpp"
 #include "heddle/runtime/model/checks.hpp"
 
 namespace heddle {
@@ -43,9 +44,7 @@ RuleBase rule_base(const tsk::System& system) {
           .widths_per_deviation = 1.0};
 }
 
-NetworkSize size_of(std::int64_t rules) {
-  return {.text = fmt::format("{} rules", rules), .counts = {{"rules", rules}}};
-}
+NetworkSize size_of(std::int64_t rules) { return {.text = counted(rules, "rule"), .counts = {{"rules", rules}}}; }
 
 std::string without_rules(const RuleBase& rules) {
   return rules.rules() == 0 ? "a network without rules, expected at least one" : "";

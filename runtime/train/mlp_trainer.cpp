@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/mlp/predict.hpp"
 #include "heddle/kernels/mlp/rules.hpp"
 #include "heddle/kernels/mlp/train.hpp"
@@ -204,10 +205,11 @@ class MlpSession final : public TrainingSession {
       learning.progress.best = robust_error(best_weights(learning));
     }
     if (learning.progress.position >= rows_.count() || learning.progress.epoch != model_.training.epochs) {
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: found {} rows to learn, expected the data of the model, which stopped after {} rows "
-                              "of epoch {}",
-                              learn().source, rows_.count(), learning.progress.position, learning.progress.epoch + 1));
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: found {} to learn, expected the data of the model, which stopped after {} of epoch {}",
+                      learn().source, counted(rows_.count(), "row"), counted(learning.progress.position, "row"),
+                      learning.progress.epoch + 1));
     }
     return learning;
   }
@@ -394,8 +396,8 @@ class MlpSession final : public TrainingSession {
   }
 
   [[nodiscard]] std::string where_it_stands(const TrainingState& state) const {
-    return fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
-                       rows_.count());
+    return fmt::format("stopped after {} and {} of {} of the next", counted(state.epochs, "epoch"), state.position,
+                       counted(rows_.count(), "row"));
   }
 
   [[nodiscard]] bool robust() const { return options_.word("rule") == "adaptive" && options_.flag("robust"); }

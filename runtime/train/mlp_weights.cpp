@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/text.hpp"
 #include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/text_lines.hpp"
@@ -37,8 +38,8 @@ std::string weights_text(const MlpModel& network) {
   const mlp::Layers& layers = network.layers;
   for (int l = 0; l < layers.count; ++l) {
     const std::int64_t inputs = layers.sizes[l];
-    fmt::format_to(into, "# layer {}: {} neurons ({}), each its bias and {} weights\n", l + 1, layers.sizes[l + 1],
-                   heddle::text(l + 1 == layers.count ? network.output : network.hidden), inputs);
+    fmt::format_to(into, "# layer {}: {} ({}), each its bias and {}\n", l + 1, counted(layers.sizes[l + 1], "neuron"),
+                   heddle::text(l + 1 == layers.count ? network.output : network.hidden), counted(inputs, "weight"));
     const float* bias = network.parameters.data() + layers.biases_at(l);
     const float* weight = network.parameters.data() + layers.weights_at(l);
     for (int o = 0; o < layers.sizes[l + 1]; ++o) {
@@ -65,8 +66,9 @@ std::vector<float> read_weights(std::string_view text, const std::string& source
     }
     const auto inputs = static_cast<std::size_t>(layers.sizes[layer]);
     if (fields.size() != inputs + 1) {
-      refuse(place(source, line, 1), fmt::format("{} numbers", fields.size()),
-             fmt::format("a bias and {} weights, for layer {} of a network {}", inputs, layer + 1, mlp::text(layers)));
+      refuse(place(source, line, 1), counted(fields.size(), "number"),
+             fmt::format("a bias and {}, for layer {} of a network {}", counted(inputs, "weight"), layer + 1,
+                         mlp::text(layers)));
     }
     read_neuron(fields, source, line, parameters.data() + layers.biases_at(layer) + neuron,
                 parameters.data() + layers.weights_at(layer) + neuron * layers.sizes[layer]);

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/model/rule_base.hpp"
@@ -53,9 +54,8 @@ void check_start(Model& model, const TrainingJob& job, const Dataset& learn, con
   }
   if (learn.rows() < model.training.position) {
     throw Error(ErrorKind::input,
-                fmt::format("{}: found {} rows to learn, expected the data of the model, which stopped "
-                            "after {} rows of an epoch",
-                            learn.source, learn.rows(), model.training.position));
+                fmt::format("{}: found {} to learn, expected the data of the model, which stopped after {} of an epoch",
+                            learn.source, counted(learn.rows(), "row"), counted(model.training.position, "row")));
   }
 }
 
@@ -241,15 +241,15 @@ class SonfinSession final : public TrainingSession {
   }
 
   [[nodiscard]] std::string where_it_stands(const TrainingState& state) const {
-    return fmt::format("stopped after {} epochs and {} of {} rows of the next", state.epochs, state.position,
-                       rows_.count());
+    return fmt::format("stopped after {} and {} of {} of the next", counted(state.epochs, "epoch"), state.position,
+                       counted(rows_.count(), "row"));
   }
 
   [[nodiscard]] std::string divergence() const {
     return fmt::format(
-        "training diverged in epoch {} within {} rows: smaller --learning-rate (now {}), --antecedent-rate (now {}), "
+        "training diverged in epoch {} within {}: smaller --learning-rate (now {}), --antecedent-rate (now {}), "
         "a larger --minimum-width (now {}) or --step scaled may help",
-        model_.training.epochs + 1, learner_.position(), options_.word("learning-rate"),
+        model_.training.epochs + 1, counted(learner_.position(), "row"), options_.word("learning-rate"),
         options_.word("antecedent-rate"), options_.word("minimum-width"));
   }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/template_source.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
@@ -28,9 +29,13 @@ void check_fits(const Dataset& data, Task task, std::int64_t dim, std::int64_t o
                 fmt::format("{}: found {}, expected {} as in {}", data.source, found, expected, other));
   };
   const auto word = [](Task t) { return t == Task::classify ? "classes" : "numbers to predict"; };
+  const auto counted_outputs = [task](std::int64_t count) {
+    return task == Task::classify ? counted(count, "class", "classes")
+                                  : counted(count, "number to predict", "numbers to predict");
+  };
   if (data.task != task) wrong(word(data.task), word(task));
-  if (data.dim != dim) wrong(fmt::format("{} inputs a row", data.dim), std::to_string(dim));
-  if (data.outputs() != outputs) wrong(fmt::format("{} {}", data.outputs(), word(task)), std::to_string(outputs));
+  if (data.dim != dim) wrong(counted(data.dim, "input") + " a row", std::to_string(dim));
+  if (data.outputs() != outputs) wrong(counted_outputs(data.outputs()), std::to_string(outputs));
   if (data.classes != classes) wrong("other class names", "those");
 }
 
@@ -65,8 +70,8 @@ DataParts part_data(const Dataset& data, double fraction, std::uint64_t seed) {
   const auto kept_back = static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(data.rows())));
   if (kept_back < 1) {
     throw Error(ErrorKind::usage, fmt::format("--validation: found {}, expected a fraction that is at least one of the "
-                                              "{} rows",
-                                              fraction, data.rows()));
+                                              "{}",
+                                              fraction, counted(data.rows(), "row")));
   }
   std::vector<std::int32_t> order = permutation(data.rows(), seed, kValidationStream);
   std::sort(order.begin() + kept_back, order.end());

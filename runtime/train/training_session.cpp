@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/kernels/counted.hpp"
 #include "heddle/profiles/environment.hpp"
 #include "heddle/runtime/model/model_file.hpp"
 
@@ -149,11 +150,11 @@ std::string TrainingSession::line_about(Ending ending) const {
   const TrainingState& state = model_.training;
   switch (ending) {
     case Ending::target_reached:
-      return fmt::format("the train error {:.6g} reached the target after {} epochs", state.history.back().train_error,
-                         state.epochs);
+      return fmt::format("the train error {:.6g} reached the target after {}", state.history.back().train_error,
+                         counted(state.epochs, "epoch"));
     case Ending::no_improvement:
-      return fmt::format("no better validation error for {} epochs: the model is that of epoch {}",
-                         state.epochs_without_improvement, state.best_epoch);
+      return fmt::format("no better validation error for {}: the model is that of epoch {}",
+                         counted(state.epochs_without_improvement, "epoch"), state.best_epoch);
     default:
       return {};
   }

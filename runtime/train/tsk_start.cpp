@@ -9,6 +9,7 @@
 #include <random>
 
 #include "heddle/kernels/arithmetic.hpp"
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/lapack.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
@@ -118,9 +119,9 @@ tsk::System grid_of_sets(std::span<const float> rows, std::vector<std::int64_t> 
     const bool alike = std::ranges::all_of(sets, [&](std::int64_t n) { return n == sets.front(); });
     throw Error(
         ErrorKind::usage,
-        fmt::format("--sets: {} inputs with {} are {:.0f} rules, expected at most {}; --rules N takes as many as "
+        fmt::format("--sets: {} with {} are {:.0f} rules, expected at most {}; --rules N takes as many as "
                     "it says",
-                    dim, alike ? fmt::format("{} sets each", sets.front()) : "these sets", rules, most));
+                    counted(dim, "input"), alike ? counted(sets.front(), "set") + " each" : "these sets", rules, most));
   }
   tsk::System system{.dim = dim, .outputs = 0, .order = 0, .centres = {}, .widths = {}, .consequents = {}};
   constexpr double kHalfHeight = 0.42466090014400953;  // 1 / (2 sqrt(2 ln 2)), of the distance to the neighbour

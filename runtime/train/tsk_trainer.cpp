@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/tsk/train.hpp"
 #include "heddle/runtime/model/rule_base.hpp"
@@ -83,9 +84,8 @@ std::vector<std::int64_t> sets_of(const OptionValues& options, std::int64_t dim)
   if (sets.empty() && options.integer("rules") == 0 && dim <= 4) sets = {dim <= 2 ? 5 : 2};
   if (sets.size() == 1) sets.assign(static_cast<std::size_t>(dim), sets.front());
   if (!sets.empty() && static_cast<std::int64_t>(sets.size()) != dim) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--sets: found {} numbers, expected one, or one for each of the {} inputs", sets.size(), dim));
+    throw Error(ErrorKind::usage, fmt::format("--sets: found {}, expected one, or one for each of {}",
+                                              counted(sets.size(), "number"), counted(dim, "input")));
   }
   return sets;
 }
@@ -104,19 +104,17 @@ tsk::System first_system(const OptionValues& options, const LearningRows& rows, 
   } else {
     if (rules > most) {
       throw Error(ErrorKind::usage,
-                  fmt::format("--rules: {} rules with {} numbers a consequent are {} unknowns, expected "
-                              "at most {}",
-                              rules, terms, rules * terms, tsk::kMostUnknowns));
+                  fmt::format("--rules: {} with {} a consequent are {} unknowns, expected at most {}",
+                              counted(rules, "rule"), counted(terms, "number"), rules * terms, tsk::kMostUnknowns));
     }
     first = clusters(x, rows.dim, rules, seed);
   }
   first.outputs = rows.outputs;
   first.order = linear ? 1 : 0;
   if (first.unknowns() > tsk::kMostUnknowns) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--consequents linear: {} rules over {} inputs are {} unknowns, expected at "
-                            "most {}",
-                            first.rules(), rows.dim, first.unknowns(), tsk::kMostUnknowns));
+    throw Error(ErrorKind::usage, fmt::format("--consequents linear: {} over {} are {} unknowns, expected at most {}",
+                                              counted(first.rules(), "rule"), counted(rows.dim, "input"),
+                                              first.unknowns(), tsk::kMostUnknowns));
   }
   const auto least = static_cast<float>(options.number("minimum-width"));
   for (float& width : first.widths) width = std::max(width, least);
@@ -162,10 +160,9 @@ class TskSession final : public TrainingSession {
       predictor_ = std::make_unique<TskPredictor>(device, known, first_model(), observer.notice, observer.stop);
     }
     if (system_.unknowns() > learnt_) {
-      notice(
-          fmt::format("{} rules have {} unknowns, more than the {} rows learnt, which do not determine them: a small "
-                      "ridge is added",
-                      system_.rules(), system_.unknowns(), learnt_));
+      notice(fmt::format("{} with {}, more than the {} learnt, which do not determine them: a small ridge is added",
+                         counted(system_.rules(), "rule"), counted(system_.unknowns(), "unknown"),
+                         counted(learnt_, "row")));
     }
   }
 
@@ -190,10 +187,10 @@ class TskSession final : public TrainingSession {
     }
     if (const int ridges = learner_.progress().ridges; ridges > 0) {
       notice(
-          fmt::format("in {} of {} epochs the activations did not determine all consequents (rules that no "
+          fmt::format("in {} of {} the activations did not determine all consequents (rules that no "
                       "row fires, inputs that say the same): a small ridge was added; use fewer rules or --ridge "
                       "to determine them",
-                      ridges, state.epochs));
+                      ridges, counted(state.epochs, "epoch")));
     }
     std::string message = line_about(ending);
     if (ending == Ending::stopped) message = where_it_stands();
@@ -339,7 +336,7 @@ class TskSession final : public TrainingSession {
   }
 
   [[nodiscard]] std::string where_it_stands() const {
-    return fmt::format("stopped after {} epochs", model_.training.epochs);
+    return "stopped after " + counted(model_.training.epochs, "epoch");
   }
 
   [[nodiscard]] static TrainingResult ended(Model model, std::vector<EpochReport> reports, Ending ending,

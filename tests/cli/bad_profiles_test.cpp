@@ -274,7 +274,7 @@ TEST_CASE("profiles of a family that is not known here are shown, carried on, an
   const auto only = [&](const std::string& family) {
     return place.run({"profiles", "list", "--family", family, "--profiles", other});
   };
-  CHECK(only("carpet").out.find("1 profiles") != std::string::npos);
+  CHECK(only("carpet").out.find("1 profile in ") != std::string::npos);
   CHECK(only("sonfin-predict").code == 0);
   check_refused(only("weaving"), 2, {"weaving", "sonfin-train"});
   CHECK(place.run({"profiles", "list", "--profiles", other}).out.find("unknown") != std::string::npos);

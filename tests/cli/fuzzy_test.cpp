@@ -211,7 +211,7 @@ TEST_CASE("numbers that are none, and tables that do not fit, are refused in one
     const auto sort = [&](const std::string& keys) {
       return tables.run_both("x*y", {"--sort-keys", tables.place.write("k.csv", keys)});
     };
-    check_refused(sort("1\n"), 3, {"k.csv", "1 keys", "each of 2 numbers"});
+    check_refused(sort("1\n"), 3, {"k.csv", "found 1 key,", "each of 2 numbers"});
     check_refused(sort("1\n2\n3\n"), 3, {"k.csv", "3 keys", "each of 2 numbers"});
     check_refused(sort("key\n"), 3, {"k.csv", "no rows"});
     check_refused(sort("1\nnan\n"), 3, {"k.csv:2:1", "'nan'", "a number"});

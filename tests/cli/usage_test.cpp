@@ -165,6 +165,24 @@ TEST_CASE("a wrong word about the shipped weights is refused at the start of eve
   }
 }
 
+TEST_CASE("a message about one row says row") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", "1,2\n"), model = place.path("m.heddle").string();
+  for (const char* const network : {"mlp", "tsk"}) {
+    CAPTURE(network);
+    const Outcome trained = place.run({"train", data, "--network", network, "--task", "regress", "--device", "cpu",
+                                       "--epochs", "1", "--metrics", "--model", model});
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    CHECK(trained.out.starts_with(data + ": 1 row, 1 input, 1 output; on cpu"));
+    CHECK(trained.out.find("metrics of " + data + ", 1 row\n") != std::string::npos);
+    CHECK(place.run({"inspect", model}).out.find(", 1 input, 1 output; 1 epoch of " + std::string(network)) !=
+          std::string::npos);
+    const Outcome predicted = place.run({"predict", model, data, "--device", "cpu"});
+    CHECK((predicted.out + predicted.err).find("1 row, RMSE") != std::string::npos);
+  }
+}
+
 TEST_CASE("what is no recorded search space") {
   const Workplace place;
   const std::string data = place.write("data.csv", table(40, 3, 2, 1));
