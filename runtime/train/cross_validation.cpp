@@ -49,12 +49,11 @@ CrossValidation cross_validate(const Trainer& trainer, Device& device, const Kno
   const Dataset& data = *job.train;
   const auto parts = deal_folds(data, folds, static_cast<std::uint64_t>(job.options.integer("seed")));
   CrossValidation all;
-  std::vector<Answers> answers;
-  std::vector<Dataset> tested;
+  RunningMetrics measured;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto start = std::chrono::steady_clock::now();
     const Dataset learnt = select(data, rows_outside(parts, i, data.rows()));
-    Dataset test = select(data, parts[i]);
+    const Dataset test = select(data, parts[i]);
     TrainingJob own = job;
     own.train = &learnt;
     const TrainingResult result = trainer.train(device, known, own, observer);
@@ -76,10 +75,9 @@ CrossValidation cross_validate(const Trainer& trainer, Device& device, const Kno
                          .test = score(result.model, test, outputs),
                          .ending = result.ending,
                          .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
-    answers.push_back(answers_of(result.model, outputs));
-    tested.push_back(std::move(test));
+    measured.add(result.model, test, outputs);
+    all.metrics = measured.metrics();
     summarize(all);
-    all.metrics = metrics(tested, answers);
     if (told) told(all);
   }
   return all;

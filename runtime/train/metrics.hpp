@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,16 +38,32 @@ struct Metrics {
   std::vector<TargetMetrics> targets;
 };
 
-/// What a network says of N rows, in the data's words and units.
-struct Answers {
-  std::vector<std::int32_t> classes;  ///< classify: N
-  std::vector<float> values;          ///< regress: N x targets of a row
-};
-/// `outputs`: what predict() returned.
-[[nodiscard]] Answers answers_of(const Model& model, std::span<const float> outputs);
+/// Metrics of rows that come in several sets, as the folds of a cross-validation do. The memory and the time of
+/// metrics() do not depend on how many rows there were.
+class RunningMetrics {
+ public:
+  /// `outputs`: what predict() returned for `data`, which has labels. All sets agree in their classes or targets.
+  void add(const Model& model, const Dataset& data, std::span<const float> outputs);
+  /// Of all rows so far; at least one.
+  [[nodiscard]] Metrics metrics() const;
 
-/// Of several sets together, each with its answers; at least one. They have labels, and agree in classes or targets.
-[[nodiscard]] Metrics metrics(std::span<const Dataset> sets, std::span<const Answers> answers);
+ private:
+  /// Of one number that is predicted.
+  struct TargetSums {
+    double mean = 0.0, deviations = 0.0;  ///< of the target; the squares of what it deviates from the mean
+    double smallest = std::numeric_limits<double>::infinity(), largest = -std::numeric_limits<double>::infinity();
+    double squares = 0.0;  ///< of the errors
+  };
+  void add_classes(const Model& model, const Dataset& data, std::span<const float> outputs);
+  void add_targets(const Model& model, const Dataset& data, std::span<const float> outputs);
+  void measure_classes(Metrics& found) const;
+  void measure_targets(Metrics& found) const;
+
+  std::int64_t rows_ = 0;
+  std::vector<std::string> names_;  ///< of the classes; of the targets, if the data has any
+  std::vector<std::int64_t> confusion_;
+  std::vector<TargetSums> targets_;
+};
 
 /// `outputs`: what predict() returned for `data`, which has labels.
 [[nodiscard]] Metrics metrics(const Model& model, const Dataset& data, std::span<const float> outputs);
