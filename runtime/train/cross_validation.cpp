@@ -50,20 +50,15 @@ CrossValidation cross_validate(const Trainer& trainer, Device& device, const Kno
   const auto parts = deal_folds(data, folds, static_cast<std::uint64_t>(job.options.integer("seed")));
   CrossValidation all;
   RunningMetrics measured;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  const auto finish = [&](std::size_t i) {
     const auto start = std::chrono::steady_clock::now();
     const Dataset learnt = select(data, rows_outside(parts, i, data.rows()));
     const Dataset test = select(data, parts[i]);
     TrainingJob own = job;
     own.train = &learnt;
     const TrainingResult result = trainer.train(device, known, own, observer);
-    if (result.ending == Ending::stopped) {
-      all.stopped = true;
-      break;
-    }
-    if (const std::string why = result.model.unready(); !why.empty()) {
-      throw Error(ErrorKind::input, fmt::format("fold {} of {}: found {}", i + 1, folds, why));
-    }
+    if (result.ending == Ending::stopped) return false;
+    if (const std::string why = result.model.unready(); !why.empty()) throw Error(ErrorKind::input, "found " + why);
     const auto predictor = trainer.predictor(device, known, result.model.network, observer.notice);
     const std::vector<float> outputs = predict(*predictor, result.model, test);
     const TrainingState& state = result.model.training;
@@ -78,6 +73,17 @@ CrossValidation cross_validate(const Trainer& trainer, Device& device, const Kno
     measured.add(result.model, test, outputs);
     all.metrics = measured.metrics();
     summarize(all);
+    return true;
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    try {
+      all.stopped = !finish(i);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      // A row may fit the scales of the folds that learn it, and not those of the fold that is tested with it.
+      throw Error(error.kind(), fmt::format("fold {} of {}: {}", i + 1, folds, error.what()));
+    }
+    if (all.stopped) break;
     if (told) told(all);
   }
   return all;

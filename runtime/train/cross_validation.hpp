@@ -35,7 +35,8 @@ struct CrossValidation {
 
 /// Trains `folds` networks as `job` says, which neither has test rows nor resumes a model; the parts are deal_folds(),
 /// by the option seed. `told` is called after each fold, with all that are finished. Throws what Trainer::begin()
-/// throws. The observer's `stop` ends it: the fold under way is then left out.
+/// and predict() throw; an Error(input) names the fold. The observer's `stop` ends it: the fold under way is then left
+/// out.
 [[nodiscard]] CrossValidation cross_validate(const Trainer& trainer, Device& device, const Knowledge& known,
                                              const TrainingJob& job, std::int64_t folds,
                                              const TrainingObserver& observer,

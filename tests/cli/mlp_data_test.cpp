@@ -1,6 +1,7 @@
 // Data of perceptrons from the command line: words, formats, subsets, weights, folds; and what is refused.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -180,16 +181,22 @@ TEST_CASE("folds: what is finished is told where a later fold fails") {
                                              "--epochs", "2",      "--seed",    seed};
     const Outcome outcome = place.run(arguments);
     CHECK(outcome.code == 3);
-    CHECK(outcome.err.find("row 6") != std::string::npos);
-    const bool some = outcome.out.find("completed") != std::string::npos;
-    CHECK(some == (outcome.out.find("mean RMSE") != std::string::npos));
+    std::size_t before = 0;  // folds that were finished
+    for (std::size_t at = 0; (at = outcome.out.find("completed\n", at)) != std::string::npos; ++at) ++before;
+    CHECK(outcome.err.starts_with("heddle: fold " + std::to_string(before + 1) + " of 4: " + data +
+                                  ": found 1e+38 in row 6"));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    const bool some = before > 0;
+    CHECK(some == (outcome.out.find(before == 1 ? "1 fold: mean RMSE" : " folds: mean RMSE") != std::string::npos));
     if (!some) continue;
     ++finished;
     std::vector<std::string> as_document = arguments;
     as_document.emplace_back("--json");
     const Outcome document = place.run(as_document);
     CHECK(document.code == 3);
-    CHECK(json::parse(document.out)["folds"].size() > 0);
+    const json kept = json::parse(document.out);
+    CHECK(kept["folds"].size() == before);
+    CHECK(kept["mean"].is_number());
   }
   CHECK(finished > 0);
 }
