@@ -126,7 +126,8 @@ TEST_CASE("where the model does not know the untuned default's shape, the defaul
   fitted.device = kHere;
   fitted.kernels = kernel_version(family, kHere);
   fitted.left_out_error = 0.0;
-  std::erase_if(fitted.weights, [](const TermWeight& weight) { return weight.term.starts_with("grid, several warps"); });
+  std::erase_if(fitted.weights,
+                [](const TermWeight& weight) { return weight.term.starts_with("grid, several warps"); });
   CHECK(Dispatcher(kHere, family, {{}, {fitted}}).choose(wide).tier == Tier::fallback);
   // With weights for it, it is chosen by the model like any other.
   for (const std::string_view term : family.cost_terms("cuda")) {
