@@ -8,9 +8,9 @@
 namespace heddle {
 
 void LastChoices::learn(const std::vector<std::pair<Configuration, double>>& costs) {
+  std::map<std::string, std::size_t> tried;  // values, by kind
   for (const auto& [configuration, cost] : costs) {
     if (!space_.is_refined(configuration)) continue;
-    known_.insert(kind(configuration));
     const Configuration usual = space_.unrefined(configuration);
     const auto beside = std::ranges::find(costs, usual, &std::pair<Configuration, double>::first);
     if (beside == costs.end() || !(cost > 0.0) || !(beside->second > 0.0)) continue;
@@ -18,10 +18,15 @@ void LastChoices::learn(const std::vector<std::pair<Configuration, double>>& cos
     Gain& gain = gains_[configuration.text().substr(usual.text().size())];
     gain.sum += std::log(cost / beside->second);
     ++gain.count;
+    // A single one may be a winner of elsewhere, which says nothing of the others.
+    std::size_t others = 0;
+    for (const Parameter* parameter : space_.chosen_last(usual)) others += parameter->values.size() - 1;
+    const std::string here = kind(usual);
+    if (2 * ++tried[here] >= others) known_.insert(here);
   }
 }
 
-std::vector<Configuration> LastChoices::worth_trying(const Configuration& fastest, std::size_t count) const {
+std::vector<Configuration> LastChoices::worth_trying(const Configuration& fastest) const {
   std::vector<std::pair<double, const std::string*>> order;
   for (const auto& [added, gain] : gains_) {
     if (gain.mean() < 0.0) order.emplace_back(gain.mean(), &added);
@@ -30,14 +35,13 @@ std::vector<Configuration> LastChoices::worth_trying(const Configuration& fastes
   const std::string usual = space_.unrefined(fastest).text();
   std::vector<Configuration> found;
   for (const auto& [mean, added] : order) {
-    if (found.size() == count) break;
     auto configuration = parse_if_present(space_, usual + *added);  // nothing where one of them has no meaning
     if (configuration && *configuration != fastest) found.push_back(*std::move(configuration));
   }
   return found;
 }
 
-bool LastChoices::must_find_out(const Configuration& fastest) { return known_.insert(kind(fastest)).second; }
+bool LastChoices::take_on(const Configuration& fastest) { return known_.insert(kind(fastest)).second; }
 
 std::string LastChoices::kind(const Configuration& configuration) const {
   std::string names;

@@ -20,10 +20,10 @@ class LastChoices {
   /// Learns from the costs of one problem: of every configuration with such values beside the same one without.
   void learn(const std::vector<std::pair<Configuration, double>>& costs);
   /// `fastest` with values that made others faster, on average over where they were tried, those that did most first.
-  [[nodiscard]] std::vector<Configuration> worth_trying(const Configuration& fastest, std::size_t count) const;
-  /// Whether the caller shall try all values, for itself and the others: nothing is known of the parameters that
-  /// `fastest` has, and nobody was told so before.
-  [[nodiscard]] bool must_find_out(const Configuration& fastest);
+  [[nodiscard]] std::vector<Configuration> worth_trying(const Configuration& fastest) const;
+  /// Takes on, for the others too, to find out what the values are worth of the parameters that `fastest` has. Returns
+  /// false if most of them were tried at some problem, or another caller has taken that on.
+  [[nodiscard]] bool take_on(const Configuration& fastest);
 
  private:
   struct Gain {
@@ -36,7 +36,7 @@ class LastChoices {
 
   SearchSpace space_;
   std::map<std::string, Gain> gains_;  ///< by what they add to a configuration's text
-  std::set<std::string> known_;        ///< kinds
+  std::set<std::string> known_;        ///< kinds that were found out, or that somebody finds out
 };
 
 }  // namespace heddle

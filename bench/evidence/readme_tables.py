@@ -38,7 +38,7 @@ CLAIMS = {"best captured": "the fastest CUDA graph of kernels that are launched 
 
 
 def newest(name: str) -> pathlib.Path:
-    """The file of that name that was measured last and to the end, on whichever card."""
+    """The file of that name that was measured last and to the end, on whichever card; one without a date counts as older."""
     documents = [(json.loads(file.read_text()), file) for file in RESULTS.glob(f"nvidia-*/{name}")]
     files = [(document.get("date", ""), file) for document, file in documents if document.get("complete", True)]
     if not files:

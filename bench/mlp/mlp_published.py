@@ -216,7 +216,9 @@ def readme(folder):
         ratio = theirs[0] / ours["chosen"] if theirs[0] else None
         figures = [ours["chosen"], ours["untuned"], ours.get(published), ours.get("cublas-batch"), *theirs, ratio]
         lines.append(f"| {network}, {rows.rpartition(':')[2]} ({label}) | " + " | ".join(number(figure) for figure in figures) + " |")
-    return lines + ["", "- heddle, tuned: found by `heddle tune` in 20 s, in 40 s where a layer has more than 8192 weights",
+    budget = document.get("budget", 20)
+    return lines + ["", f"- heddle, tuned: found by `heddle tune` in {budget:g} s, in {seconds_for([LARGE_LAYER, 2], budget):g} s where a layer has "
+                    f"more than {LARGE_LAYER} weights",
                     "- heddle, untuned: what heddle trains with before anything was measured",
                     "- published mapping: Toman's, Gurgel's, for 108 inputs Gurgel's with several threads a row (his own allows 1024 weights), for single rows the "
                     "system that Gurgel compares with; each built here as published",
@@ -283,6 +285,7 @@ def measure(options, document, file):
             continue
         document["networks"][name] = each
         document["templates"], document["commit"] = each.pop("templates"), options.commit
+        document["budget"] = options.budget
         document["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         keep()
     if "errors" not in document:

@@ -254,6 +254,10 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
   };
   if (auto fastest = expected(problem, of_default)) add_unmeasured(*std::move(fastest));
   add_unmeasured(fallback(problem));
+  // Different in kind, so that one may run where the default cannot: for want of room for its clusters, for example.
+  for (Configuration& likely : family_.likely_configurations(device_, problem)) {
+    add_unmeasured({.configuration = std::move(likely), .tier = Tier::fallback, .reason = ""});
+  }
   for (const auto* const rejections : {&unusable_, &left_out_}) {
     result.rejections.insert(result.rejections.end(), rejections->begin(), rejections->end());
   }

@@ -1,6 +1,7 @@
 #include "heddle/tuner/search/problem_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -85,13 +86,16 @@ void ProblemSearch::refine() {
   if (others.empty()) return;
   queue_.clear();  // what was in flight when the time for screening ended
   queue_.add(affordable(std::move(others), 0));
+  const Pace of_proposals = pace_;  // of which this batch says nothing
   if (!queue_.empty()) measure_batch(stop_);
+  pace_ = of_proposals;
   queue_.clear();
 }
 
 /// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
-/// a small part of its time, however short that is; or if no problem of the run has tried them. Otherwise some of those
-/// that others are faster with.
+/// a small part of its time, however short that is; or if it takes on to find out for other searches what they are
+/// worth. Otherwise, and where a visit searches nothing, those that made configurations of other problems faster, one
+/// for several that were tried here.
 std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
   const auto is_tried = [&](std::size_t other) { return attempts_.find(other) != nullptr; };
   const std::size_t tried = attempts_.outcomes().size();
@@ -100,9 +104,14 @@ std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
   if (others.empty() || tried >= kTriedBefore * others.size()) return others;
   if (plan_.last == nullptr) return {};
   const Configuration configuration = problem_.at(fastest);
-  if (plan_.strategy != nullptr && plan_.last->must_find_out(configuration)) return others;
+  // Only who can try them all: in batches of the usual size, what is left of the visit has to be enough for them.
+  const double batches = std::ceil(static_cast<double>(others.size()) / static_cast<double>(kBatch));
+  const bool has_time = stop_.seconds_left().value_or(HUGE_VAL) > batches * pace_.batch_seconds;
+  const bool has_evaluations = affordable(others, 0).size() == others.size();
+  if (plan_.strategy != nullptr && has_time && has_evaluations && plan_.last->take_on(configuration)) return others;
   others.clear();
-  for (const Configuration& each : plan_.last->worth_trying(configuration, tried / kTriedBefore)) {
+  for (const Configuration& each : plan_.last->worth_trying(configuration)) {
+    if (others.size() == tried / kTriedBefore) break;
     if (const auto number = problem_.find(each); number && !is_tried(*number)) others.push_back(*number);
   }
   return others;

@@ -346,8 +346,9 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
     texts.push_back(fmt::format("scheme=resident block_size=256 blocks={} rows_in=shared", counts[1]));
     return texts;
   }
-  for (const int threads : {512, 256})
+  for (const int threads : {512, 256}) {
     texts.push_back(fmt::format("scheme=warps block_size={} blocks={}", threads, counts[0]));
+  }
   // Those of clusters before the other two, which take the compiler twice as long and are slower where both can run.
   // Where a device has no room for so many clusters, the next ones may have it.
   if (has_clusters) {
@@ -371,7 +372,8 @@ std::vector<std::string> likely_texts(const DeviceIdentity& device, const Proble
 
 /// Of mini-batches of a network with a hidden layer that is worth several blocks, in the order in which they are tried.
 /// Measured on Hopper (docs/performance.md, "mini-batches and single rows"): 784-128-10 with 64 rows takes 5.7 us a
-/// step by neurons, 11 spread and 57 layered, 16-64-10 5.2 by neurons and 10.2 resident.
+/// step by neurons, 11 spread and 57 layered, 16-64-10 5.2 by neurons and 10.2 resident. Steps of other numbers of
+/// rows, and several hidden layers, have not been timed.
 std::vector<std::string> batch_texts(const DeviceIdentity& device, const Problem& problem) {
   constexpr std::int64_t kWorthBlocks = 32;  // neurons
   constexpr std::int64_t kWorthAll = 32768;  // weights of the first layer
@@ -379,7 +381,8 @@ std::vector<std::string> batch_texts(const DeviceIdentity& device, const Problem
   std::vector<std::string> texts;
   if (neurons < kWorthBlocks) return texts;
   for (const std::int64_t parts : {4, 2}) {
-    // Half of the multiprocessors have room for such clusters, however a GPU divides them into parts.
+    // Half of the multiprocessors have room for such clusters if each part of the GPU has as many as a cluster has
+    // blocks. If not, the launch fails and the dispatcher goes on to what is likely.
     if (auto text = neurons_text(device, problem, parts, device.units / 2)) texts.push_back(*std::move(text));
   }
   if (problem.at("inputs") * neurons < kWorthAll) return texts;
@@ -597,7 +600,7 @@ class CudaTrainMapping final : public Mapping {
       return all.parse(fmt::format("scheme=layered product=tiles tile={} pieces={}", large ? kLarge : kSmall, pieces));
     };
     std::int64_t pieces = 1;
-    if (in_batches(problem)) return shaped(pieces);  // are drawn from all rows, so that these have to fit
+    if (in_batches(problem)) return shaped(pieces);  // they are drawn from all rows, which therefore have to fit
     while (pieces < kMostPieces && all.violated(shaped(pieces), problem)) pieces *= 4;
     return shaped(pieces);
   }

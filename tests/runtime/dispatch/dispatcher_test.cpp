@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "heddle/kernels/mlp/train.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/profiles/exchange.hpp"
 
@@ -116,6 +117,22 @@ TEST_CASE("without profiles the model's choice comes first where it gains more t
   };
   CHECK(tier(0.0) == Tier::expected);
   CHECK(tier(0.14) == Tier::fallback);
+}
+
+TEST_CASE("where the untuned default cannot run, what is likely to be fast comes next") {
+  const KernelFamily& family = mlp::train_family();
+  const Problem digits = mlp::training_problem(mlp::layers(784, std::vector<std::int64_t>{128}, 10), 60000, 64);
+  const Configuration untuned = family.default_configuration(kHere, digits);
+  REQUIRE(untuned.word("scheme") == "neurons");  // needs room for clusters
+  const std::vector<Candidate> candidates = Dispatcher(kHere, family, {}).candidates(digits);
+  REQUIRE(candidates.size() > 1);
+  CHECK(candidates.front().configuration == untuned);
+  CHECK(std::ranges::any_of(candidates, [](const Candidate& each) {
+    return each.configuration.word("scheme") == "spread" && each.tier == Tier::fallback;
+  }));
+  for (const Configuration& likely : family.likely_configurations(kHere, digits)) {
+    CHECK(std::ranges::count(candidates, likely, &Candidate::configuration) == 1);
+  }
 }
 
 TEST_CASE("where the model does not know the untuned default's shape, the default stays") {
