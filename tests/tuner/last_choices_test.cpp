@@ -34,8 +34,9 @@ std::vector<std::string> texts_worth_trying(const LastChoices& choices, const ch
   return texts;
 }
 
-std::vector<std::pair<Configuration, double>> costs_of(std::vector<std::pair<const char*, double>> texts) {
+std::vector<std::pair<Configuration, double>> costs_of(const std::vector<std::pair<const char*, double>>& texts) {
   std::vector<std::pair<Configuration, double>> all;
+  all.reserve(texts.size());
   for (const auto& [text, cost] : texts) all.emplace_back(space_with_waits().parse(text), cost);
   return all;
 }
