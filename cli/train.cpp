@@ -503,32 +503,37 @@ const Option* option_of(const Trainer& trainer, const std::string& name) {
   return found == trainer.options().end() ? nullptr : &*found;
 }
 
+/// What `text` says of the option of each network that has it, after the network's name.
+template <class Text>
+std::vector<std::string> by_network(const Option& option, const char* between, Text text) {
+  std::vector<std::string> texts;
+  for (const Trainer* trainer : trainers()) {
+    if (const Option* const same = option_of(*trainer, option.name))
+      texts.push_back(fmt::format("{}{}{}", trainer->name(), between, text(*same)));
+  }
+  return texts;
+}
+/// Whether `member` of the option is the same in all networks that have it.
+bool are_alike(const Option& option, std::string Option::*member) {
+  return std::ranges::all_of(trainers(), [&](const Trainer* trainer) {
+    const Option* const same = option_of(*trainer, option.name);
+    return same == nullptr || same->*member == option.*member;
+  });
+}
+
 /// " [default: 10]"; of each network by name, where networks differ or only some have the option.
 std::string shown_defaults(const Option& option) {
-  std::vector<std::string> defaults;
-  bool alike = true;
-  for (const Trainer* trainer : trainers()) {
-    const Option* const same = option_of(*trainer, option.name);
-    if (same == nullptr) continue;
-    alike &= same->default_value == option.default_value;
-    defaults.push_back(fmt::format("{} {}", trainer->name(), shown_default(*same)));
-  }
-  const bool by_name = !alike || (defaults.size() > 1 && defaults.size() < trainers().size());
+  const std::vector<std::string> defaults = by_network(option, " ", shown_default);
+  const bool by_name =
+      !are_alike(option, &Option::default_value) || (defaults.size() > 1 && defaults.size() < trainers().size());
   if (by_name) return fmt::format(" [default: {}]", fmt::join(defaults, ", "));
   return option.default_value.empty() ? std::string() : fmt::format(" [default: {}]", shown_default(option));
 }
 
 /// The meaning; of each network by name, where only some have the option and mean different things.
 std::string shown_meaning(const Option& option, bool of_all) {
-  std::vector<std::string> meanings;
-  bool alike = true;
-  for (const Trainer* trainer : trainers()) {
-    const Option* const same = option_of(*trainer, option.name);
-    if (same == nullptr) continue;
-    alike &= same->meaning == option.meaning;
-    meanings.push_back(fmt::format("{}: {}", trainer->name(), same->meaning));
-  }
-  return of_all || alike ? option.meaning : fmt::format("{}", fmt::join(meanings, "; "));
+  if (of_all || are_alike(option, &Option::meaning)) return option.meaning;
+  return fmt::format("{}", fmt::join(by_network(option, ": ", [](const Option& o) { return o.meaning; }), "; "));
 }
 
 /// Options that all trainers have come once, under the first of their meanings; the others under the name of the first
