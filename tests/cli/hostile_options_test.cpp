@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -78,7 +79,13 @@ std::vector<Arguments> small_runs(const std::vector<std::string>& words) {
   if (name == "search-benchmark") return {{{"", "r.json"}, {"--strategy", "random"}, {"--seeds", "1"}}};
   if (name == "export" || name == "import") return {{{"", "e.json"}, {"--profiles", "p"}}};
   if (name == "explain" || name == "verify") return {{{"--profiles", "p"}, {"--device", "cpu"}}};
-  if (name == "regret") return {{{"--profiles", "p"}, {"--device", "cpu"}, {"--budget", "1s"}, {"--count", "1"}}};
+  if (name == "regret") {
+    return {{{"--profiles", "p"},
+             {"--device", "cpu"},
+             {"--family", "sonfin-predict"},
+             {"--budget", "1s"},
+             {"--count", "1"}}};
+  }
   if (words.front() == "profiles") return {{{"--profiles", "p"}}};
   return {{}};
 }
@@ -115,6 +122,13 @@ bool takes_numbers_or_words(const std::string& type) {
   return types.contains(type);
 }
 
+/// "  7 %  what is under way", which a command writes now and then where standard error is no terminal. Only a run that
+/// takes long gets there, as any run does on a busy machine.
+bool is_progress(const std::string& line) {
+  static const std::regex form(" {0,2}[0-9]{1,3} %  ");
+  return std::regex_search(line, form, std::regex_constants::match_continuous);
+}
+
 void check_ending(const Outcome& outcome, bool must_be_refused) {
   CAPTURE(outcome.code);
   CAPTURE(outcome.err);
@@ -128,7 +142,7 @@ void check_ending(const Outcome& outcome, bool must_be_refused) {
   }
   std::istringstream lines(outcome.err);
   for (std::string line; std::getline(lines, line);) {
-    CHECK(line.starts_with("heddle: "));
+    CHECK((line.starts_with("heddle: ") || is_progress(line)));
     CHECK(printable(line) == line);
     CHECK(columns(line) < 1100);
   }
