@@ -99,6 +99,14 @@ struct TextOf {
 
 }  // namespace
 
+std::vector<Value> numbers(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
+
+std::vector<Value> words(std::initializer_list<const char*> list) {
+  std::vector<Value> result;
+  for (const char* word : list) result.emplace_back(std::string(word));
+  return result;
+}
+
 std::string text(const Value& value) { return std::visit(TextOf(), value); }
 
 Value parse_value(std::string_view text) {

@@ -2,16 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace heddle {
 
 /// An integer, a real (finite), a truth value, or a word. 1 and 1.0 are different values.
 using Value = std::variant<std::int64_t, double, bool, std::string>;
+
+/// The values of a parameter, as the source of a search space lists them.
+[[nodiscard]] std::vector<Value> numbers(std::initializer_list<std::int64_t> list);
+[[nodiscard]] std::vector<Value> words(std::initializer_list<const char*> list);
 
 /// The canonical text: "128"; "0.5", "1.0", "1e-07", the shortest that reads as the same real; "true"; "graph". A word
 /// is in quotes only where it would otherwise be mistaken: if it is empty, reads as a value of another kind, or has

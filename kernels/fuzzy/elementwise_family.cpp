@@ -12,8 +12,6 @@
 namespace heddle::fuzzy {
 namespace {
 
-std::vector<Value> listed(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
-
 /// Cuts that a thread does.
 std::int64_t cuts_of_slice(const Configuration& configuration, const ArrayShape& shape) {
   const std::int64_t slice = configuration.number("slice");
@@ -58,7 +56,7 @@ SearchSpace ElementwiseFamily::space(const DeviceIdentity& device) const {
   if (device.backend == "cpu") {
     return {device,
             {{.name = "tile",
-              .values = listed({256, 64, 1024}),
+              .values = numbers({256, 64, 1024}),
               .meaning = "numbers that a thread takes at a time",
               .active = {}},
              threads_parameter(device)},
@@ -82,18 +80,18 @@ SearchSpace ElementwiseFamily::space(const DeviceIdentity& device) const {
   return {
       device,
       {{.name = "slice",
-        .values = works_cut_by_cut() ? listed({0, 1, 2, 3, 4, 6, 8, 12, 16}) : listed({0}),
+        .values = works_cut_by_cut() ? numbers({0, 1, 2, 3, 4, 6, 8, 12, 16}) : numbers({0}),
         .meaning = "cuts of a number that a thread does; 0: all of them",
         .active = {}},
        {.name = "vector",
-        .values = listed({1, 2, 4}),
+        .values = numbers({1, 2, 4}),
         .meaning = "neighbouring numbers that a thread loads at once",
         .active = {}},
        {.name = "coarsen_count",
-        .values = listed({1, 2, 4}),
+        .values = numbers({1, 2, 4}),
         .meaning = "slices that a thread does, a block apart",
         .active = {}},
-       {.name = "block_size", .values = listed({128, 256, 64, 512}), .meaning = "threads of a block", .active = {}}},
+       {.name = "block_size", .values = numbers({128, 256, 64, 512}), .meaning = "threads of a block", .active = {}}},
       std::move(constraints)};
 }
 

@@ -6,11 +6,7 @@
 #include <vector>
 
 namespace heddle::fuzzy {
-namespace {
-
-std::vector<Value> numbers(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
-
-}  // namespace
+namespace {}  // namespace
 
 Parameter cuts_parameter() {
   return {.name = "coarsen_cuts",

@@ -18,6 +18,8 @@ std::string_view text(Tier tier) {
       return "expected";
     case Tier::fallback:
       return "default";
+    case Tier::likely:
+      return "likely";
   }
   return "default";
 }

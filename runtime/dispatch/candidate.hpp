@@ -20,8 +20,9 @@ enum class Tier {
   stale,         ///< a profile made with kernels that have changed since
   expected,      ///< no profile: the model of times expects it to be faster than the family's default
   fallback,      ///< the family's default
+  likely,        ///< fast elsewhere, says the family, and different in kind: where even the default cannot run
 };
-/// "exact", "nearest", "architecture", "backend", "stale", "expected", "default".
+/// "exact", "nearest", "architecture", "backend", "stale", "expected", "default", "likely".
 [[nodiscard]] std::string_view text(Tier tier);
 /// Whether a profile is behind a choice: something was measured.
 [[nodiscard]] constexpr bool has_profile(Tier tier) { return tier < Tier::expected; }

@@ -256,7 +256,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
   add_unmeasured(fallback(problem));
   // Different in kind, so that one may run where the default cannot: for want of room for its clusters, for example.
   for (Configuration& likely : family_.likely_configurations(device_, problem)) {
-    add_unmeasured({.configuration = std::move(likely), .tier = Tier::fallback, .reason = ""});
+    add_unmeasured({.configuration = std::move(likely), .tier = Tier::likely, .reason = ""});
   }
   for (const auto* const rejections : {&unusable_, &left_out_}) {
     result.rejections.insert(result.rejections.end(), rejections->begin(), rejections->end());

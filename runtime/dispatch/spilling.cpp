@@ -43,7 +43,7 @@ std::optional<std::int64_t> local_bytes_of(const Binary& binary, const Device& d
 
 std::optional<std::string> spilling(const Dispatcher& dispatcher, const Candidate& candidate, const Problem& problem,
                                     const LocalBytesAt& local_bytes) {
-  if (candidate.passed_over || candidate.tier == Tier::fallback) return std::nullopt;
+  if (candidate.passed_over || candidate.tier >= Tier::fallback) return std::nullopt;
   const Problem* const origin = candidate.profile != nullptr ? &candidate.profile->key.problem : nullptr;
   if (origin != nullptr && *origin == problem) return std::nullopt;
   if (candidate.configuration == dispatcher.family().default_configuration(dispatcher.device(), problem))

@@ -15,8 +15,6 @@ namespace {
 
 Problem problem(std::int64_t rules) { return Problem({{.name = "rules", .value = rules}}); }
 
-std::vector<Value> numbers(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
-
 /// `count` has a meaning in one mode alone; one constraint looks at an early prefix, one at the problem and device.
 SearchSpace small_space() {
   const auto word = [](const char* text) { return Value(std::string(text)); };

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::int64_t kCacheLine = 64;
 
-std::vector<Value> numbers(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
-
 /// Floats in the widest vector of an instruction set.
 std::int64_t widest_vector(std::string_view architecture) {
   return architecture == "x86-64-v4" ? 16 : architecture == "x86-64-v3" ? 8 : 4;

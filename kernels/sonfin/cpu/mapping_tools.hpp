@@ -16,14 +16,6 @@
 
 namespace heddle::sonfin::cpu {
 
-inline std::vector<Value> values(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
-
-inline std::vector<Value> words(std::initializer_list<const char*> list) {
-  std::vector<Value> result;
-  for (const char* word : list) result.emplace_back(std::string(word));
-  return result;
-}
-
 /// Floats in the widest vector of an instruction set.
 inline std::int64_t widest(std::string_view architecture) {
   return architecture == "x86-64-v4" ? 16 : architecture == "x86-64-v3" ? 8 : 4;

@@ -22,7 +22,7 @@ class PredictMapping final : public Mapping {
   SearchSpace space(const DeviceIdentity& device) const override {
     return {device,
             {{.name = "coarsen_rows",
-              .values = cpu::values({8, 4, 2, 1, 12}),
+              .values = numbers({8, 4, 2, 1, 12}),
               .meaning = "rows that share a loaded parameter",
               .active = {}},
              cpu::block_size(device),

@@ -31,17 +31,17 @@ struct Shape {
 
 std::vector<Parameter> parameters(const DeviceIdentity& device) {
   return {{.name = "coarsening",
-           .values = cpu::words({"rules", "dims"}),
+           .values = words({"rules", "dims"}),
            .meaning = "whether a vector holds the same input of several rules, or several inputs of one rule",
            .active = {}},
           {.name = "coarsen_count",
-           .values = cpu::values({1, 2, 4, 8}),
+           .values = numbers({1, 2, 4, 8}),
            .meaning = "vectors that are worked on at a time",
            .active = {}},
           cpu::block_size(device),
           cpu::threads(device),
           {.name = "prune",
-           .values = cpu::values({0, 64, 256}),
+           .values = numbers({0, 64, 256}),
            .meaning = "inputs after which a rule that cannot matter is given up; 0: never",
            .active = {}}};
 }

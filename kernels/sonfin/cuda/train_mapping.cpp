@@ -23,13 +23,6 @@ constexpr std::int64_t kBlocksOfCluster = 16;
 constexpr const char* kHalf = "halves";
 constexpr std::int64_t kMostKept = 4;  ///< rules of a thread on chip where others are not
 
-std::vector<Value> numbers(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
-std::vector<Value> words(std::initializer_list<const char*> values) {
-  std::vector<Value> result;
-  for (const char* value : values) result.emplace_back(std::string(value));
-  return result;
-}
-
 bool is_launched(const Configuration& c) { return !is_resident(c); }
 bool streams(const Configuration& c) { return is_resident(c) && c.word("storage") == "stream"; }
 

@@ -13,8 +13,6 @@ namespace heddle::tsk {
 
 namespace {
 
-std::vector<Value> values(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
-
 /// Floats in the widest vector of an instruction set.
 std::int64_t widest(std::string_view architecture) {
   return architecture == "x86-64-v4" ? 16 : architecture == "x86-64-v3" ? 8 : 4;
@@ -44,11 +42,11 @@ class CpuMapping final : public Mapping {
               .meaning = "activations: stored for the gradient, or computed a second time",
               .active = {}},
              {.name = "tile_rows",
-              .values = values({256, 128, 64, 512}),
+              .values = numbers({256, 128, 64, 512}),
               .meaning = "rows whose columns lie in the cache together",
               .active = {}},
              {.name = "side",
-              .values = values({4, 2, 3, 5, 6}),
+              .values = numbers({4, 2, 3, 5, 6}),
               .meaning = "columns x columns of the normal equations that stay in registers",
               .active = {}},
              {.name = "block_size", .values = std::move(widths), .meaning = "floats in a vector", .active = {}},

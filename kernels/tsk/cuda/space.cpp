@@ -10,13 +10,6 @@ namespace heddle::tsk {
 
 namespace {
 
-std::vector<Value> values(std::initializer_list<std::int64_t> list) { return {list.begin(), list.end()}; }
-std::vector<Value> words(std::initializer_list<const char*> list) {
-  std::vector<Value> result;
-  for (const char* word : list) result.emplace_back(std::string(word));
-  return result;
-}
-
 bool is_graph(const Configuration& c) { return is(c, "scheme", "graph"); }
 
 std::vector<Parameter> parameters(const DeviceIdentity& device) {
@@ -38,41 +31,41 @@ std::vector<Parameter> parameters(const DeviceIdentity& device) {
                   "cuSOLVER",
        .active = is_graph},
       {.name = "pieces",
-       .values = values({1, 4, 16, 64, 256}),
+       .values = numbers({1, 4, 16, 64, 256}),
        .meaning = "pieces of the rows that come from the host's memory one after the other; 1: all are on the device",
        .active = [](const Configuration& c) { return is(c, "scheme", "graph") && !is(c, "solver", "orthogonal"); }},
       {.name = "tile_rows",
-       .values = values({64, 32, 128, 256}),
+       .values = numbers({64, 32, 128, 256}),
        .meaning = "rows in shared memory at a time",
        .active = recomputes},
-      {.name = "lanes", .values = values({4, 2, 8, 1}), .meaning = "threads that share a row", .active = recomputes},
+      {.name = "lanes", .values = numbers({4, 2, 8, 1}), .meaning = "threads that share a row", .active = recomputes},
       {.name = "side",
-       .values = values({4, 6, 8}),
+       .values = numbers({4, 6, 8}),
        .meaning = "columns x columns of the normal equations in a thread's registers",
        .active = recomputes},
       {.name = "blocks_per_unit",
-       .values = values({1, 2, 4}),
+       .values = numbers({1, 2, 4}),
        .meaning = "blocks per multiprocessor that share the rows",
        .active = [](const Configuration& c) { return is(c, "storage", "recomputed"); }},
       {.name = "block_size",
-       .values = values({256, 384, 128, 512}),
+       .values = numbers({256, 384, 128, 512}),
        .meaning = "threads of a resident block",
        .active = is_resident},
       {.name = "row_sets",
-       .values = values({1, 2}),
+       .values = numbers({1, 2}),
        .meaning = "sets of four rows that a warp takes together, so that they need not wait for each other",
        .active = is_resident},
       {.name = "blocks", .values = {counts.begin(), counts.end()}, .meaning = "resident blocks", .active = is_resident},
       {.name = "solve_size",
-       .values = values({256, 128, 512, 1024}),
+       .values = numbers({256, 128, 512, 1024}),
        .meaning = "threads that solve",
        .active = [](const Configuration& c) { return is(c, "solver", "block"); }},
       {.name = "overlap",
-       .values = values({0, 1}),
+       .values = numbers({0, 1}),
        .meaning = "1: a launch is set up while the one before it runs",
        .active = [](const Configuration& c) { return is(c, "solver", "block"); }},
       {.name = "first_look",
-       .values = values({0, 300, 600, 900}),
+       .values = numbers({0, 300, 600, 900}),
        .meaning = "cycles that a resident block waits for the packets of others before it looks for them",
        .active = [](const Configuration& c) { return is_resident(c) && c.number("blocks") > 1; },
        .chosen_last = true}};

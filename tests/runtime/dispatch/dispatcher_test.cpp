@@ -128,7 +128,7 @@ TEST_CASE("where the untuned default cannot run, what is likely to be fast comes
   REQUIRE(candidates.size() > 1);
   CHECK(candidates.front().configuration == untuned);
   CHECK(std::ranges::any_of(candidates, [](const Candidate& each) {
-    return each.configuration.word("scheme") == "spread" && each.tier == Tier::fallback;
+    return each.configuration.word("scheme") == "spread" && each.tier == Tier::likely;
   }));
   for (const Configuration& likely : family.likely_configurations(kHere, digits)) {
     CHECK(std::ranges::count(candidates, likely, &Candidate::configuration) == 1);
