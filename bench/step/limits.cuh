@@ -101,9 +101,23 @@ __global__ void clear_packets(Packet* packets, int count) {
   if (i < count) packets[i] = {0.0f, 0.0f, 0.0f, 0};
 }
 
+/// Sum of the packets of `blocks` that a lane awaits, `Looks` at most. Sets `met` to false if one does not come.
+template <int Looks>
+__device__ __forceinline__ float hear(const Packet* from, int blocks, unsigned stamp, bool& met) {
+  Packet seen[Looks];
+  met = look_until<Looks, kWarp>(from, blocks, stamp, seen);
+  float heard = 0.0f;
+#pragma unroll
+  for (int i = 0; i < Looks; ++i) {
+    if (static_cast<int>(threadIdx.x) + i * kWarp < blocks) heard += seen[i].a;
+  }
+  return heard;
+}
+
 /// The same among the blocks of a grid, each of one warp; at most kWarp * kPacketsPerLane of them. Like the kernels of
-/// training, a block posts its packet `replicas` times, at most kWarp times, for as many groups of blocks, and first
-/// looks for those of the others `first_look` cycles after its own post. `packets`: 2 * replicas for each block.
+/// training, a lane looks at no more packets than it has to (3, 4 or kPacketsPerLane), a block posts its packet
+/// `replicas` times, at most kWarp times, for as many groups of blocks, and first looks for those of the others
+/// `first_look` cycles after its own post. `packets`: 2 * replicas for each block.
 __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds, int replicas, int first_look) {
   const int blocks = static_cast<int>(gridDim.x), lane = static_cast<int>(threadIdx.x);
   const float share = 1.0f / static_cast<float>(blocks);
@@ -116,14 +130,18 @@ __global__ void exchange_in_grid(Packet* packets, float* sink, int rounds, int r
     if (lane < replicas) post(now + lane * blocks + blockIdx.x, {value, value, value, stamp});
     const unsigned posted = cycles_now();
     const Packet* mine = now + static_cast<int>(blockIdx.x) % replicas * blocks;
-    Packet arrived[kPacketsPerLane];
     wait_since(posted, first_look);
-    met = await_packets(mine, blocks, stamp, {0.0f, 0.0f, 0.0f, 0}, arrived);
+    constexpr int kFew = (kPacketsPerLane + 1) / 2, kMore = kFew + 1;
+    float heard;
+    if (blocks <= kFew * kWarp) {
+      heard = hear<kFew>(mine, blocks, stamp, met);
+    } else if (blocks <= kMore * kWarp) {
+      heard = hear<kMore>(mine, blocks, stamp, met);
+    } else {
+      heard = hear<kPacketsPerLane>(mine, blocks, stamp, met);
+    }
     __syncwarp();
     met = __all_sync(kAllLanes, met) != 0;
-    float heard = 0.0f;
-#pragma unroll
-    for (int i = 0; i < kPacketsPerLane; ++i) heard += arrived[i].a;
     value = sum_over_lanes<kWarp>(heard) * share;
   }
   // 1 if every round brought everybody's number.

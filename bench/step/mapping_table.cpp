@@ -22,9 +22,11 @@
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/bench/common/vintage.hpp"
+#include "heddle/bench/step/cross_trial.hpp"
 #include "heddle/bench/step/fixed_mapping.hpp"
 #include "heddle/bench/step/floor.hpp"
 #include "heddle/bench/step/limits.hpp"
+#include "heddle/bench/step/stored_knowledge.hpp"
 #include "heddle/bench/step/variants.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/files.hpp"
@@ -111,14 +113,15 @@ struct FixedMappings {
   std::map<std::int64_t, FixedMapping> of_outputs;
 };
 
-FixedMappings search_fixed(Evaluator& evaluator, const std::vector<Problem>& problems, const Options& options,
-                           const StopCondition& stop) {
+FixedMappings search_fixed(Evaluator& evaluator, const ProfileStore& store, const std::vector<Problem>& problems,
+                           const Options& options, const StopCondition& stop) {
+  const StoredKnowledge knowledge(evaluator, store);
   std::map<std::int64_t, std::vector<Problem>> groups;
   for (const Problem& problem : problems) groups[problem.at("outputs")].push_back(problem);
   const double seconds = options.fixed_budget / static_cast<double>(groups.size() > 1 ? groups.size() + 1 : 1);
   const auto search = [&](const std::vector<Problem>& among, const std::string& what) {
     const StopCondition searching({.seconds = seconds, .evaluations = {}}, [] { return interrupted != 0; });
-    FixedMapping fixed = best_fixed(evaluator, among, options.seed, searching, stop);
+    FixedMapping fixed = best_fixed(evaluator, among, knowledge.known(), options.seed, searching, stop);
     say("fixed, {}: {}, the best of {} tried of {} allowed, on {} cells", what,
         fixed.configuration ? fixed.configuration->text() : "none", fixed.candidates, fixed.allowed, fixed.problems);
     return fixed;
@@ -163,6 +166,13 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   const auto enter = [&](const std::string& role, const Configuration& configuration) {
     if (!space.violated(configuration, problem)) add(role, configuration);
   };
+  // At its best: whether a launch is set up while the one before it runs is worth a quarter either way, and no search
+  // compiles anything to find out, so the table takes the faster one.
+  const auto enter_graph = [&](const std::string& role, const Configuration& configuration) {
+    const std::vector<Configuration> both = with_each(space, configuration, "launch", problem);
+    for (const Configuration& variant : both) add(role, variant);
+    if (both.empty()) enter(role, configuration);
+  };
   const Configuration usual = family.default_configuration(device, problem);
   enter("default", usual);
   enter("untuned", contest.untuned.choose(problem).configuration);
@@ -173,16 +183,16 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
     // At its best: the publication does not say how large the block is that combines, so the table takes the fastest.
     for (const Configuration& variant : with_each(space, *published, "combine_size", problem)) {
       enter(named.name, variant);
-      if (const auto graph = captured(variant)) add(named.name + " captured", *graph);
+      if (const auto graph = captured(variant)) enter_graph(named.name + " captured", *graph);
     }
   }
   if (const auto atm = contest.atm.find(problem); atm != contest.atm.end()) {
     const Configuration found = space.parse(atm->second);
     enter("atm", found);
-    if (const auto graph = captured(found)) add("atm captured", *graph);
+    if (const auto graph = captured(found)) enter_graph("atm captured", *graph);
   }
   if (const auto found = contest.captured.find(problem); found != contest.captured.end()) {
-    enter("launched captured", space.parse(found->second));
+    enter_graph("launched captured", space.parse(found->second));
   }
   if (const auto& fixed = contest.fixed.all.configuration) enter("fixed", *fixed);
   const auto of_outputs = contest.fixed.of_outputs.find(problem.at("outputs"));
@@ -292,7 +302,8 @@ void run(const Options& options, const std::string& command) {
   const auto search_part = [&](const std::string& what, const RestrictedFamily& part, double seconds) {
     DeviceEvaluator restricted(*device, part, options.seed);
     ProfileStore scratch(":memory:", ProfileStore::Access::read_write);
-    return winners(tune(what, restricted, scratch, problems, options, seconds));
+    return cross_tried(restricted, winners(tune(what, restricted, scratch, problems, options, seconds)), problems,
+                       stop);
   };
   if (backend != "cpu" && options.atm_budget > 0.0) {
     atm = search_part("atm", atm_family(), options.atm_budget);
@@ -301,7 +312,7 @@ void run(const Options& options, const std::string& command) {
     graphs = search_part("captured", captured_family(), options.captured_budget);
   }
 
-  const FixedMappings fixed = search_fixed(evaluator, problems, options, stop);
+  const FixedMappings fixed = search_fixed(evaluator, store, problems, options, stop);
   const Provenance provenance = evaluator.provenance();
   Json document{{"command", command},
                 {"commit", options.commit},

@@ -1,0 +1,20 @@
+// Baselines at their best: what won at one problem is tried at all others.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "heddle/tuner/evaluator.hpp"
+#include "heddle/tuner/stop_condition.hpp"
+
+namespace heddle::bench {
+
+/// `winners`: texts of configurations, by problem, of a search that had little time for each. Returns for each of
+/// `problems` the fastest of all of them that it allows, timed in turn. A problem at which none was tried before
+/// `stop`, or could run, keeps what it has.
+[[nodiscard]] std::map<Problem, std::string> cross_tried(Evaluator& evaluator, std::map<Problem, std::string> winners,
+                                                         const std::vector<Problem>& problems,
+                                                         const StopCondition& stop);
+
+}  // namespace heddle::bench
