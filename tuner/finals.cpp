@@ -87,7 +87,7 @@ void run_finals(std::vector<Finalist>& finalists,
       --round;
       continue;
     }
-    if (round + 1 < limits.minimum_rounds || racing.empty()) continue;
+    if (racing.empty()) break;
     const Finalist* first = leader(racing);
     for (Entrant& entrant : racing) {
       if (entrant.finalist == first || !clearly_slower(entrant.finalist->costs(), first->costs())) continue;
@@ -96,7 +96,10 @@ void run_finals(std::vector<Finalist>& finalists,
       entrant.runner.reset();
     }
     drop_finished(racing);
-    if (racing.size() == 1) break;
+    const bool decided = std::ranges::all_of(racing, [&](const Entrant& entrant) {
+      return entrant.finalist == first || equally_fast(entrant.finalist->costs(), first->costs());
+    });
+    if (decided && round + 1 >= limits.minimum_rounds) break;
   }
   for (Entrant& entrant : racing) {
     entrant.attempt([&] { entrant.runner->check_guards(); });

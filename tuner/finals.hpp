@@ -32,7 +32,7 @@ struct Finalist {
 };
 
 struct FinalsLimits {
-  int minimum_rounds = 9;  ///< with fewer, differences cannot be told from chance
+  int minimum_rounds = 9;  ///< of the fastest finalist, so that its median is worth something
   int maximum_rounds = 31;
   std::uint64_t seed = 1;  ///< of the order within each round
   /// Called after a round. A round for which it is true is timed again, at most `minimum_rounds` rounds in all.
@@ -43,10 +43,10 @@ struct FinalsLimits {
 };
 
 /// Times all finalists once per round. The order changes from round to round, so that drifting clocks favour none.
-/// After the minimum of rounds, finalists that are clearly slower than the leader drop out. The finals end when one
-/// finalist is left, after the last round, or when `stop` returns true between two rounds. A finalist that fails gets
-/// its status and no times. A failure that may have taken the device down ends the finals. `prepare` makes the runner
-/// of a configuration.
+/// Finalists that are clearly slower than the leader drop out, from the fifth round on. After the
+/// minimum of rounds, the finals end when one finalist is left, or all that are left are equally fast. They also end
+/// after the last round, or when `stop` returns true between two rounds. A finalist that fails gets its status and no
+/// times. A failure that may have taken the device down ends the finals. `prepare` makes the runner of a configuration.
 void run_finals(std::vector<Finalist>& finalists,
                 const std::function<std::unique_ptr<Runner>(std::size_t configuration)>& prepare,
                 const FinalsLimits& limits, const std::function<bool(int round)>& stop);

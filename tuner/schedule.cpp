@@ -90,8 +90,7 @@ std::vector<Problem> Schedule::within_time(std::vector<Problem> problems) const 
   return problems.empty() ? std::vector<Problem>{last} : problems;
 }
 
-/// The visits that this run may still carry out, the one that was taken last included: the runs of a pool share out
-/// what is left of the agenda.
+/// The runs of a pool share out what is left of the agenda.
 double Schedule::unstarted() const {
   return 1.0 + static_cast<double>(agenda_.size() - taken_) / static_cast<double>(pool_.runs());
 }

@@ -41,6 +41,8 @@ class Schedule {
   /// too short for any of them.
   std::optional<std::size_t> take(const std::vector<Problem>& under_way);
 
+  /// The visits that this run may still carry out, the one that was taken last included.
+  [[nodiscard]] double unstarted() const;
   /// The part of `phase` for the visit that was taken last, if it is carried out alone.
   [[nodiscard]] StopCondition even_share(StopCondition& phase) const;
   /// The same while `active` other visits are under way, to which `promised` evaluations belong.
@@ -48,7 +50,6 @@ class Schedule {
 
  private:
   bool has_next();
-  [[nodiscard]] double unstarted() const;
   bool bring_best_forward(const std::vector<Problem>& under_way);
   [[nodiscard]] std::vector<Problem> within_time(std::vector<Problem> problems) const;
 

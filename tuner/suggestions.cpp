@@ -10,7 +10,6 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t kFirst = 8;  // configurations to try before the strategy proposes
 // At most this many of them are winners of the nearest problems, if costs can be predicted.
 constexpr std::size_t kWinners = 3;
 // The model is fitted again when there are so many times as many measurements. A fit takes some hundredths of a second.
@@ -74,11 +73,11 @@ std::vector<float> Suggestions::expected(const SearchedProblem& problem) const {
   return transfer_.expected(problem.problem(), all);
 }
 
-std::vector<Configuration> Suggestions::first(const SearchedProblem& problem,
-                                              const std::vector<float>& expected) const {
-  std::vector<Configuration> list = known_.hints(problem.problem(), expected.empty() ? kFirst : kWinners);
-  add_fastest(problem, expected, kFirst, list);
-  list.resize(std::min(list.size(), kFirst));
+std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, const std::vector<float>& expected,
+                                              std::size_t most) const {
+  std::vector<Configuration> list = known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most));
+  add_fastest(problem, expected, most, list);
+  list.resize(std::min(list.size(), most));
   for (Configuration& likely : evaluator_.family().likely_configurations(evaluator_.device(), problem.problem())) {
     if (std::ranges::find(list, likely) == list.end()) list.push_back(std::move(likely));
   }

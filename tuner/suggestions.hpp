@@ -31,10 +31,12 @@ class Suggestions {
   /// measurements at other problems. Empty if the family has no model and too little was measured, or if the space is
   /// too large to be listed.
   [[nodiscard]] std::vector<float> expected(const SearchedProblem& problem) const;
-  /// The configurations to try first: the winners of the nearest problems, those with the lowest expected cost, and the
-  /// family's likely ones.
-  [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem,
-                                                 const std::vector<float>& expected) const;
+  /// Configurations to try before the strategy proposes; the family's likely ones come on top.
+  static constexpr std::size_t kFirst = 8;
+  /// The configurations to try first: the winners of the nearest problems and those with the lowest expected cost,
+  /// together at most `most`, and the family's likely ones.
+  [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem, const std::vector<float>& expected,
+                                                 std::size_t most = kFirst) const;
   /// For a revisit: the winner, then the configurations of first() that were not tried at this problem yet. Empty if
   /// there are none.
   [[nodiscard]] std::vector<Configuration> later(const SearchedProblem& problem, const std::set<std::string>& tried,

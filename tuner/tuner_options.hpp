@@ -26,7 +26,7 @@ struct TunerOptions {
   double finalist_factor = 1.1;
   /// `finalist_factor` for devices that do not share the host's processor. Their times are less noisy: in 450 finals on
   /// an H200, the winner was never more than 1.7 % behind in the screening.
-  double quiet_finalist_factor = 1.03;
+  double quiet_finalist_factor = 1.02;
   /// Interleaved repetitions of the finals: at least; and at most, if the medians do not separate before.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;

@@ -13,23 +13,31 @@ std::vector<Problem> problems_of(const std::vector<Visit>& visits) {
   return problems;
 }
 
+std::vector<Problem> problems_of(const std::vector<PlannedVisit>& agenda) {
+  std::vector<Problem> problems;
+  problems.reserve(agenda.size());
+  for (const PlannedVisit& visit : agenda) problems.push_back(visit.problem);
+  return problems;
+}
+
 std::int64_t evaluations_left(const std::vector<Visit>& visits) {
   std::int64_t sum = 0;
   for (const Visit& visit : visits) sum += visit.search->time().evaluations_left().value_or(0);
   return sum;
 }
 
-Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time) {
-  const SearchedProblem& problem = searched(planned.problem);
+Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
+                    std::size_t most_first) {
+  const SearchedProblem& problem = problems_.at(planned.problem);
   SearchPlan plan;
   plan.expected = lessons_.suggestions().expected(problem);
-  plan.first = lessons_.suggestions().first(problem, plan.expected);
+  plan.first = lessons_.suggestions().first(problem, plan.expected, most_first);
   return begin(place, planned, phase, std::move(time), problem, std::move(plan));
 }
 
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                     std::vector<Configuration> first) {
-  const SearchedProblem& problem = searched(planned.problem);
+  const SearchedProblem& problem = problems_.at(planned.problem);
   SearchPlan plan;
   plan.first = std::move(first);
   return begin(place, planned, phase, std::move(time), problem, std::move(plan));
@@ -38,7 +46,7 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
 std::optional<Visit> Visits::begin_again(std::size_t place, const Phase& phase, StopCondition time) {
   const TuningResult& before = *results_[place];
   const PlannedVisit again{.problem = before.problem, .search = false, .profile = before.profile, .change = {}};
-  const SearchedProblem& problem = searched(before.problem);
+  const SearchedProblem& problem = problems_.at(before.problem);
   SearchPlan plan;
   plan.first = lessons_.suggestions().later(problem, tried_[place], *before.profile);
   if (plan.first.empty()) return std::nullopt;
@@ -64,15 +72,6 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
                                                     std::move(time), pace_, report)};
 }
 
-/// The problem with its space, which is listed when the problem is visited for the first time.
-const SearchedProblem& Visits::searched(const Problem& problem) {
-  // A search has to have time left after the list, and a list that is small takes no second.
-  constexpr double kMost = 10.0, kLeast = 1.0, kShare = 0.1;
-  const double list_seconds = std::clamp(kShare * stop_.seconds_left().value_or(kMost / kShare), kLeast, kMost);
-  const auto over = [this] { return stop_.interrupted() || stop_.seconds_left().value_or(1.0) <= 0.0; };
-  return problems_.try_emplace(problem, evaluator_, problem, list_seconds, over).first->second;
-}
-
 /// The cost at which a search may end: the roofline bound divided by TunerOptions::target; microseconds per sample.
 std::optional<double> Visits::good_enough(const Problem& problem) const {
   if (!options_.target) return std::nullopt;
@@ -90,6 +89,7 @@ TuningResult Visits::finish(Visit& visit) {
 
   TuningResult result = search.result();
   lessons_.learn(search, result);
+  if (visit.planned.search) account(result);
   result.searched = visit.planned.search;
   result.change = visit.planned.change;
   if (result.profile) {
@@ -104,6 +104,17 @@ TuningResult Visits::finish(Visit& visit) {
   }
   reporter_.finished(visit.place, result);
   return result;
+}
+
+/// Other searches went on meanwhile, so that only what kept the run's own thread busy is this one's.
+void Visits::account(const TuningResult& result) {
+  constexpr double kChoosing = 1.15;  // what is chosen and recorded comes on top
+  constexpr double kWeight = 0.1;     // of the latest
+  const double seconds = kChoosing * (result.effort.waiting + result.effort.measuring + result.effort.verifying);
+  const auto configurations = static_cast<double>(result.evaluations());
+  const double weight = usual_.seconds == 0.0 ? 1.0 : kWeight;
+  usual_.seconds += weight * (seconds - usual_.seconds);
+  usual_.configurations += weight * (configurations - usual_.configurations);
 }
 
 TuningResult Visits::give_up(Visit& visit) {

@@ -16,6 +16,7 @@
 #include "heddle/tuner/reporter.hpp"
 #include "heddle/tuner/schedule.hpp"
 #include "heddle/tuner/search/problem_search.hpp"
+#include "heddle/tuner/search/searched_problems.hpp"
 
 namespace heddle {
 
@@ -28,15 +29,15 @@ struct Visit {
 
 /// The problems of `visits`.
 [[nodiscard]] std::vector<Problem> problems_of(const std::vector<Visit>& visits);
+[[nodiscard]] std::vector<Problem> problems_of(const std::vector<PlannedVisit>& agenda);
 /// The evaluations that `visits` may still make.
 [[nodiscard]] std::int64_t evaluations_left(const std::vector<Visit>& visits);
 
 /// Its arguments must outlive it.
 class Visits {
  public:
-  /// `places`: number of visits on the agenda.
   Visits(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
-         const StopCondition& stop, Journal& journal, Lessons& lessons, std::size_t places)
+         const StopCondition& stop, Journal& journal, Lessons& lessons, const std::vector<PlannedVisit>& agenda)
       : evaluator_(evaluator),
         store_(store),
         options_(options),
@@ -44,13 +45,16 @@ class Visits {
         stop_(stop),
         journal_(journal),
         lessons_(lessons),
-        places_(places),
-        reporter_(callbacks, stop, places),
-        tried_(places),
-        results_(places) {}
+        places_(agenda.size()),
+        reporter_(callbacks, stop, places_),
+        problems_(evaluator, stop, problems_of(agenda)),
+        tried_(places_),
+        results_(places_) {}
 
-  /// Begins a visit that tries the configurations to which the lessons point first. `time`: its budget.
-  [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time);
+  /// Begins a visit that tries the configurations to which the lessons point first, about `most_first` at most. `time`:
+  /// its budget.
+  [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
+                            std::size_t most_first = Suggestions::kFirst);
   /// Begins a visit that tries `first` first.
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                             std::vector<Configuration> first);
@@ -76,6 +80,13 @@ class Visits {
   /// Makes room for one more problem behind the agenda; returns its place.
   std::size_t add_place();
 
+  /// What finished searches took of the time of a run, seconds of each, and how many configurations each timed: means
+  /// in which the last ones count most. Zero before the first.
+  struct Usual {
+    double seconds = 0.0, configurations = 0.0;
+  };
+  [[nodiscard]] const Usual& usual() const noexcept { return usual_; }
+
   /// Nothing if the problem was not reached.
   [[nodiscard]] const std::optional<TuningResult>& result(std::size_t place) const { return results_[place]; }
   /// Canonical texts of all configurations that finished visits of the problem tried.
@@ -86,7 +97,7 @@ class Visits {
  private:
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                             const SearchedProblem& problem, SearchPlan plan);
-  const SearchedProblem& searched(const Problem& problem);
+  void account(const TuningResult& result);
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const;
 
   Evaluator& evaluator_;
@@ -99,8 +110,9 @@ class Visits {
   const std::size_t places_;  ///< on the agenda
   Reporter reporter_;
   Pace pace_;
-  std::map<Problem, SearchedProblem> problems_;  ///< all that were visited
-  std::map<Problem, std::int64_t> numbers_;      ///< of visits of each problem so far
+  Usual usual_;
+  SearchedProblems problems_;                ///< all that were visited, and some that will be
+  std::map<Problem, std::int64_t> numbers_;  ///< of visits of each problem so far
   std::vector<std::set<std::string>> tried_;
   std::vector<std::optional<TuningResult>> results_;
 };

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 /// In cli/, what is about models and the rows of data that they are taught with, not about families and profiles: there
 /// "rows", "dim" and "outputs" are those of the data.
 const std::set<std::string>& about_models() {
-  static const std::set<std::string> stems{"train",       "predict", "inspect",       "data_options",
-                                           "epoch_table", "gain",    "metrics_table", "convert"};
+  static const std::set<std::string> stems{"train",       "train_run", "predict",       "inspect", "data_options",
+                                           "epoch_table", "gain",      "metrics_table", "convert"};
   return stems;
 }
 

@@ -110,13 +110,16 @@ int wait_for(pid_t child) {
 
 using Row = std::tuple<std::string, std::string, std::string, std::int64_t, std::vector<double>, double>;
 
-/// Everything a run left behind, but for dates.
+/// Everything a run left behind, but for dates. How often the screening times a default depends on whether the device
+/// was idle before, as it is when a process begins: of equal times one is kept.
 std::multiset<Row> contents(const std::filesystem::path& file) {
   std::multiset<Row> rows;
   const ProfileStore store(file, ProfileStore::Access::read);
   for (const Measurement& m : store.measurements()) {
+    std::vector<double> times = m.times;
+    if (m.visit == 0) times.erase(std::unique(times.begin(), times.end()), times.end());
     rows.insert(
-        {m.key.problem.text(), m.configuration, std::string(text(m.status)), m.visit, m.times, m.cost.value_or(-1.0)});
+        {m.key.problem.text(), m.configuration, std::string(text(m.status)), m.visit, times, m.cost.value_or(-1.0)});
   }
   for (const Profile& p : store.profiles()) {
     std::string configurations = p.configuration;

@@ -27,12 +27,26 @@ TEST_CASE("clearly slower needs a difference and enough rounds that agree") {
   };
   CHECK(clearly_slower(sample(1.2, 9), sample(1.0, 9)));
   CHECK(!clearly_slower(sample(1.0, 9), sample(1.2, 9)));
-  CHECK(!clearly_slower(sample(1.2, 6), sample(1.0, 6)));  // chance does this once in 32 tries
+  CHECK(clearly_slower(sample(1.2, 5), sample(1.0, 5)));
+  CHECK(!clearly_slower(sample(1.2, 4), sample(1.0, 4)));  // chance does this twice in 70 tries
+  CHECK(!clearly_slower(std::vector{1.2, 1.2, 1.2, 1.2, 0.9}, std::vector(5, 1.0)));
+  // Who has dropped out is compared in the rounds that both had.
+  CHECK(clearly_slower(std::vector(5, 1.2), std::vector{1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0, 1.0, 1.0}));
   CHECK(!clearly_slower(std::vector<double>(31, 1.009), std::vector<double>(31, 1.0)));
   CHECK(clearly_slower(std::vector<double>(31, 1.011), std::vector<double>(31, 1.0)));
   CHECK(!clearly_slower(std::vector<double>{}, std::vector<double>{}));
 
-  int wrong = 0;
-  for (int i = 0; i < 1000; ++i) wrong += clearly_slower(sample(1.0, 31), sample(1.0, 31)) ? 1 : 0;
-  CHECK(wrong < 15);
+  for (const int rounds : {5, 9, 31}) {
+    CAPTURE(rounds);
+    int wrong = 0;
+    for (int i = 0; i < 1000; ++i) wrong += clearly_slower(sample(1.0, rounds), sample(1.0, rounds)) ? 1 : 0;
+    CHECK(wrong < 15);
+  }
+
+  CHECK(equally_fast(std::vector(9, 1.004), std::vector(9, 1.0)));
+  CHECK(equally_fast(std::vector(9, 1.0), std::vector(9, 1.004)));
+  CHECK(!equally_fast(std::vector(8, 1.0), std::vector(9, 1.0)));
+  CHECK(!equally_fast(std::vector(9, 1.0), std::vector(9, 1.02)));
+  CHECK(!equally_fast(std::vector(9, 1.02), std::vector(9, 1.0)));
+  CHECK(!equally_fast(sample(1.0, 31), sample(1.0, 31)));  // too noisy to say so
 }

@@ -87,6 +87,7 @@ void Decision::run(std::vector<Finalist>& finalists) {
         return stop.interrupted() || (round >= 2 * options.minimum_repetitions && stop.reached()) ||
                (slow && stop.must_abandon());
       });
+  context_.pace.last_timed = stop.now();
 }
 
 std::function<double(const Finalist&, double)> Decision::objective() const {

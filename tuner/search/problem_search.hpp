@@ -32,11 +32,6 @@ struct SearchPlan {
   LastChoices* last = nullptr;
 };
 
-/// How fast batches are; the searches of a run share it.
-struct Pace {
-  double batch_seconds = 0.0;  ///< that the last batch of any search took
-};
-
 /// One visit of one problem. It begins when this is made, goes on with every turn, and ends with decide(), or without a
 /// decision. Every measurement goes to the journal; a configuration that the journal knows is not measured again.
 class ProblemSearch {

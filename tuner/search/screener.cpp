@@ -153,12 +153,19 @@ void Screener::time(std::size_t configuration, Screened& screened) {
     const auto left = context_.stop.seconds_left_in_total();
     return (left && *left <= 0.0) || !has_value(configuration, {.time = time, .energy = {}, .resources = resources});
   };
-  // Others are pruned against it, and most of a short search is compared with it.
-  constexpr double kUntunedSeconds = 0.1;
-  if (problem.is_untuned(configuration) && !context_.evaluator.shares_processor()) {
-    limits.least_seconds = kUntunedSeconds;
-  }
+  if (problem.is_untuned(configuration)) limits.least_seconds = warming_seconds();
   screened = screen(context_.evaluator, candidate, std::move(screened.measurement), limits);
+  context_.pace.last_timed = context_.stop.now();
+}
+
+/// How long the untuned default is timed. Others are pruned against it, and most of a short search is compared with it,
+/// but the clocks of a device that was idle have to rise first. Between two problems of a run they have no time to
+/// fall.
+double Screener::warming_seconds() const {
+  constexpr double kRising = 0.1, kFalling = 0.25;
+  if (context_.evaluator.shares_processor()) return 0.0;
+  const std::optional<double>& last = context_.pace.last_timed;
+  return last && context_.stop.now() - *last < kFalling ? 0.0 : kRising;
 }
 
 /// Whether the objective has a value for it. If not, the run ends with it.

@@ -61,6 +61,7 @@ class Screener {
   void hold(Held held);
   bool judge(Held& held);
   [[nodiscard]] bool has_value(std::size_t configuration, const Measured& measured) const;
+  [[nodiscard]] double warming_seconds() const;
 
   const SearchContext& context_;
   Verdicts& verdicts_;

@@ -1,6 +1,8 @@
 // What the parts of one search share.
 #pragma once
 
+#include <optional>
+
 #include "heddle/tuner/effort.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/search/searched_problem.hpp"
@@ -10,6 +12,12 @@
 
 namespace heddle {
 
+/// What the searches of a run tell each other of time, on the clock of their StopConditions.
+struct Pace {
+  double batch_seconds = 0.0;        ///< that the last batch of any search took
+  std::optional<double> last_timed;  ///< when a kernel was last timed
+};
+
 /// Everything that it names must outlive it.
 struct SearchContext {
   Evaluator& evaluator;
@@ -18,6 +26,7 @@ struct SearchContext {
   VisitJournal& journal;
   StopCondition& stop;  ///< of the whole visit
   Effort& effort;       ///< the parts add what they spend
+  Pace& pace;           ///< of the whole run
 
   /// TunerOptions::objective of a configuration; without one its time.
   [[nodiscard]] double objective_of(std::size_t configuration, const Measured& measured) const {

@@ -19,7 +19,8 @@ class SearchedProblem {
  public:
   /// `list_seconds`, `stop`: as of candidate_space().
   SearchedProblem(const Evaluator& evaluator, Problem problem, double list_seconds, const Stop& stop);
-  SearchedProblem(SearchedProblem&&) = default;
+  SearchedProblem(const SearchedProblem&) = delete;  // its spaces refer to it
+  SearchedProblem& operator=(const SearchedProblem&) = delete;
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   /// The configurations that the problem allows and a strategy chooses from. Their numbers are those of a search.

@@ -13,9 +13,7 @@ constexpr std::uint64_t kUntouchedPurpose = 128;
 
 }  // namespace
 
-Knowledge::Knowledge(const SearchTask& task) : space_(task.space), seed_(task.seed), expected_(task.expected) {
-  if (space_.listed()) order_ = random_order(space_, seed_);
-}
+Knowledge::Knowledge(const SearchTask& task) : space_(task.space), seed_(task.seed), expected_(task.expected) {}
 
 std::vector<std::size_t> Knowledge::fastest(std::size_t count) const {
   return {ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(std::min(count, ranking_.size()))};
@@ -31,6 +29,7 @@ std::optional<std::size_t> Knowledge::untouched() const {
     }
     return std::nullopt;
   }
+  if (order_.empty()) order_ = random_order(space_, seed_);
   // An open configuration may become taken, never the other way round.
   while (first_open_ < order_.size() && !open(order_[first_open_])) ++first_open_;
   if (first_open_ == order_.size()) return std::nullopt;

@@ -60,8 +60,8 @@ class Knowledge {
   CandidateSpace& space_;
   std::uint64_t seed_;
   std::vector<float> expected_;
-  std::vector<std::size_t> order_;      // random; empty if the space is not listed
-  mutable std::size_t first_open_ = 0;  // in order_
+  mutable std::vector<std::size_t> order_;  // random; of a listed space, once it is asked for: most searches never do
+  mutable std::size_t first_open_ = 0;      // in order_
   std::vector<bool> open_, observed_;
   std::vector<double> costs_;
   std::vector<std::size_t> history_, under_way_;
