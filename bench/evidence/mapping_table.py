@@ -39,7 +39,7 @@ MEANINGS = {
 # What files from before there were `templates` in them have under the same names.
 OLDER_MEANINGS = {
     "fixed": "one configuration for all cells, the best on average of 48 that were drawn",
-    "gpu-fnn": "Juang and Chen, with a combine size of 1024: three launches per sample",
+    "gpu-fnn": "Juang and Chen, with a combine size of 256 up to 256 rules and of 1024 beyond: three launches per sample",
 }
 
 # Ours and what somebody else wrote for the same job, without the rule decision; ours may take so many times as long.

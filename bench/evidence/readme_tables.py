@@ -112,10 +112,9 @@ def runs() -> str:
              "| data | rows | dim x outputs | rules | " + " | ".join(whole_runs.WAYS[way] for way in ways) + " |",
              "|---|" + "--:|" * (3 + len(ways))]
     for entry in document["sets"]:
-        times = [whole_runs.per_epoch(entry["runs"][way]) if way in entry["runs"] else None for way in ways]
         lines.append(f"| {entry['name']} | {entry['rows']} | {entry['dim']} x {entry['outputs']} | {entry['max_rules']} | "
-                     + " | ".join(whole_runs.number(time, 3) for time in times) + " |")
-    return "\n".join(lines + [""] + whole_runs.meanings(document))
+                     + " | ".join(whole_runs.times_of(entry, ways)) + " |")
+    return "\n".join(lines + [""] + whole_runs.meanings(document) + list(whole_runs.searches(document)))
 
 
 def prediction() -> str:
