@@ -196,6 +196,30 @@ class Mappings(unittest.TestCase):
         self.assertEqual(roles["best captured"][::2], (4.0, "b"))
         self.assertEqual(mapping_table.ratios({(32, 16, 1): roles}, "best captured"), {(32, 16, 1): 4.0})
 
+    def captured(self, times):
+        """Cells with a captured baseline of these times, and a chosen one of 1 us."""
+        return {sizes: {role: (time, 0.0, "") for role in ("launched captured", "best captured")} | {"chosen": (1.0, 0.0, "")}
+                for sizes, time in times.items()}
+
+    def test_a_baseline_that_is_slower_than_at_a_larger_size_was_not_at_its_best(self):
+        found = self.captured({(32, 16, 1): 5.0, (64, 16, 1): 4.0, (64, 16, 10): 3.0, (16, 512, 1): 2.0})
+        single = {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
+        self.assertEqual(mapping_table.ratios_at_best(single, found, "best captured"),
+                         {(32, 16, 1): 3.0, (64, 16, 1): 3.0, (16, 512, 1): 2.0})
+        (line,) = mapping_table.not_at_best(single, found)
+        self.assertIn("in 2 cells", line)
+        self.assertIn("32 x 16 x 1 (1.67 times as long as 64 x 16 x 10)", line)
+        self.assertNotIn("16 x 512", line)
+        (line,) = mapping_table.summary(single, found, ["launched captured"])
+        self.assertIn("geometric mean 3.42 over 3 cells, lowest 2.00 at 16 x 512 x 1; at its best", line)
+        self.assertIn("geometric mean 2.62 over 3 cells", line)
+
+    def test_a_baseline_at_its_best_is_told_once(self):
+        found = self.captured({(32, 16, 1): 4.0, (64, 16, 1): 5.0})
+        self.assertEqual(list(mapping_table.not_at_best(found, found)), [])
+        (line,) = mapping_table.summary(found, found, ["best captured"])
+        self.assertNotIn("at its best", line)
+
     def test_what_is_slower_than_somebody_else_wrote_it_is_named(self):
         entries = [(["gpu-fnn"], "a", "correct", 9.0), (["gpu-fnn captured"], "b", "correct", 4.2)]
         text = "   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n"
