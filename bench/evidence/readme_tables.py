@@ -6,7 +6,8 @@
 Changes README.md in place. Of a table that was measured on several cards the one that was measured last is shown. With --check
 it only says what is wrong, exit code 1: a table that is not what the results say; a table from kernels other than those of the
 code, unless the words "Measured with older kernels" stand between it and the next heading or table; these words beside a table
-of today's kernels; a file of results that is not as it was measured. The program prints the digests of the code.
+of today's kernels; a file of results that is not as it was measured; Markdown in bench/results/ that is not what the files
+beside it give (derived.py writes it anew). The program prints the digests of the code.
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ import re
 import subprocess
 import sys
 
+import derived
 import mapping_table
 import origins
 import tsk_table
@@ -203,8 +205,8 @@ def vintages(text: str, digests: dict) -> list[str]:
 def check(text: str, digests: dict) -> list[str]:
     stale = [] if up_to_date(text) == text else ["README.md: its tables are not what bench/results/ says; run "
                                                  "bench/evidence/readme_tables.py"]
-    changed = [line for folder in sorted(RESULTS.iterdir()) if folder.is_dir() for line in origins.wrong(folder)]
-    return stale + vintages(text, digests) + changed
+    folders = [folder for folder in sorted(RESULTS.iterdir()) if folder.is_dir()]
+    return stale + vintages(text, digests) + [line for folder in folders for line in origins.wrong(folder) + derived.wrong(folder)]
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
-"""Tests of bench/evidence/readme_tables.py, origins.py and mapping_table.py: an old table and a changed file are found, baselines
-are at their best.
+"""Tests of bench/evidence/readme_tables.py, origins.py, derived.py and mapping_table.py: an old table, a changed file and Markdown
+that its source does not give are found, baselines are at their best.
 
 Usage: readme_tables_test.py PROGRAM (which prints the digests of the code)
 """
@@ -15,6 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "evidence"))
+import derived  # noqa: E402
 import mapping_table  # noqa: E402
 import origins  # noqa: E402
 import readme_tables  # noqa: E402
@@ -158,7 +159,7 @@ class Origins(unittest.TestCase):
         self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
         text, digests = (ROOT / "README.md").read_text(), {}
         results = pathlib.Path(self.measured.parent) / "results"
-        shutil.copytree(readme_tables.RESULTS, results)
+        shutil.copytree(readme_tables.RESULTS, results, ignore=shutil.ignore_patterns("*.md"))
         readme_tables.RESULTS = results
         before = readme_tables.check(text, digests)
         origins.note(self.build, self.measured, "0123", ["one.txt"])
@@ -170,6 +171,59 @@ class Origins(unittest.TestCase):
     def test_without_the_program_the_kernels_are_not_known(self):
         origins.note(self.kept, self.measured, "0123", ["one.txt"])
         self.assertEqual(origins.read(self.measured)["files"]["one.txt"]["kernels"], None)
+
+
+class Derived(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name, "card")
+        self.folder.mkdir()
+        for name in ("whole_runs.json", "fuzzy_sort.csv", "sort_beside.csv"):
+            shutil.copyfile(readme_tables.RESULTS / "nvidia-h200" / name, self.folder / name)
+        self.tables = ["whole_runs.md", "fuzzy_sort.md"]
+        self.assertEqual(derived.main([str(self.folder), *self.tables]), 0)
+
+    def test_what_was_made_of_the_files_beside_it_is_right(self):
+        self.assertEqual(derived.present(self.folder), self.tables)
+        self.assertEqual(derived.wrong(self.folder), [])
+
+    def test_a_planted_difference_is_found(self):
+        for name in self.tables:
+            text = (self.folder / name).read_text()
+            (self.folder / name).write_text(text.replace("1", "2", 1))
+            (found,) = derived.wrong(self.folder)
+            self.assertIn(f"card/{name} is not what", found)
+            (self.folder / name).write_text(text)
+
+    def test_another_source_makes_it_wrong_until_it_is_made_anew(self):
+        document = json.loads((self.folder / "whole_runs.json").read_text())
+        document["sets"][0]["runs"]["heddle"]["epochs"][0]["seconds"] += 1
+        (self.folder / "whole_runs.json").write_text(json.dumps(document))
+        self.assertEqual(len(derived.wrong(self.folder)), 1)
+        self.assertEqual(derived.main([str(self.folder)]), 0)
+        self.assertEqual(derived.wrong(self.folder), [])
+
+    def test_a_source_that_cannot_be_read_is_named(self):
+        (self.folder / "whole_runs.json").write_text("{}")
+        (found,) = derived.wrong(self.folder)
+        self.assertIn("card/whole_runs.md cannot be made anew", found)
+
+    def test_a_table_without_a_source_is_not_written(self):
+        self.assertEqual(derived.main([str(self.folder), "predict_table.md"]), 1)
+        self.assertFalse((self.folder / "predict_table.md").exists())
+
+    def test_a_planted_difference_fails_the_check_of_the_readme(self):
+        self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
+        text = (ROOT / "README.md").read_text()
+        results = self.folder.parent / "results"
+        shutil.copytree(readme_tables.RESULTS, results, ignore=shutil.ignore_patterns("*.md"))
+        readme_tables.RESULTS = results
+        before = readme_tables.check(text, {})
+        (results / "nvidia-h200" / "whole_runs.md").write_text((self.folder / "whole_runs.md").read_text())
+        self.assertEqual(readme_tables.check(text, {}), before)
+        (results / "nvidia-h200" / "whole_runs.md").write_text("typed by hand")
+        self.assertEqual(len(readme_tables.check(text, {})), len(before) + 1)
 
 
 class Mappings(unittest.TestCase):
