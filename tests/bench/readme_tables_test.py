@@ -123,6 +123,7 @@ class Origins(unittest.TestCase):
         (self.build / "bench").mkdir(parents=True)
         (self.build / "bench" / "template_digests").symlink_to(pathlib.Path(PROGRAM).resolve())
         self.measured.mkdir()
+        self.kept.mkdir()
         for name in ("one.txt", "two.json"):
             (self.measured / name).write_text(name)
 
@@ -154,6 +155,23 @@ class Origins(unittest.TestCase):
         changed, gone = origins.wrong(self.measured)
         self.assertIn("measured/one.txt is not what was measured", changed)
         self.assertIn("measured/two.json is gone", gone)
+
+    def test_a_measured_file_without_an_origin_is_found_unless_it_is_named_as_older(self):
+        origins.note(self.build, self.measured, "0123", ["one.txt"])
+        (self.measured / "table.md").write_text("made from the others")
+        (found,) = origins.wrong(self.measured)
+        self.assertIn("measured/two.json has no origin", found)
+        origins.write(self.measured, {**origins.read(self.measured), "older": ["two.json"]})
+        self.assertEqual(origins.wrong(self.measured), [])
+        (self.measured / "two.json").unlink()
+        (found,) = origins.wrong(self.measured)
+        self.assertIn("measured/two.json is gone", found)
+
+    def test_what_is_measured_again_is_no_longer_older(self):
+        origins.write(self.kept, {"kernels": {}, "files": {}, "older": ["one.txt", "two.json"]})
+        origins.note(self.build, self.measured, "0123", ["one.txt"])
+        origins.keep(self.measured, self.kept, ["one.txt"])
+        self.assertEqual(origins.read(self.kept)["older"], ["two.json"])
 
     def test_a_changed_file_fails_the_check_of_the_readme(self):
         self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
