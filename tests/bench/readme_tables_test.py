@@ -35,10 +35,15 @@ class Vintage(unittest.TestCase):
         self.results = pathlib.Path(folder.name)
         self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
         readme_tables.RESULTS = self.results
-        self.today = {"commit": "0123", "date": "2026-11-02T00:00:00Z",
-                      "templates": {"cuda": {"sonfin-train": self.digests["cuda"]["sonfin-train"]}}}
-        for file in readme_tables.FILES.values():
-            self.plant(file if "/" in file else f"nvidia-h200/{file}", self.today)
+        self.today = {"commit": "0123", "date": "2026-11-02T00:00:00Z", "name": "a card", "steps": [],
+                      "templates": self.of_family(self.digests),
+                      "choices": {kind: self.of_family(self.digests["choices"][kind]) for kind in ("spaces", "weights")}}
+        for table, file in readme_tables.FILES.items():
+            self.plant(f"{'xeon' if table == 'cpu' else 'nvidia-h200'}/{file}", self.today)
+
+    @staticmethod
+    def of_family(digests):
+        return {"cuda": {"sonfin-train": digests["cuda"]["sonfin-train"]}}
 
     def plant(self, file, document):
         (self.results / file).parent.mkdir(exist_ok=True)
@@ -95,7 +100,7 @@ class Vintage(unittest.TestCase):
         for table in readme_tables.TABLES:
             with self.subTest(table):
                 file = readme_tables.file_of(table)
-                file.write_text(json.dumps({"commit": "0123", "date": self.today["date"]}))
+                file.write_text(json.dumps({"commit": "0123", "date": self.today["date"], "steps": []}))
                 self.assertTrue(any(f"the {table} table" in line for line in self.complaints()))
                 file.write_text(json.dumps(self.today))
 
@@ -105,6 +110,64 @@ class Vintage(unittest.TestCase):
         self.assertIn("the runs table", found)
         self.plant("nvidia-h100/whole_runs.json", {"commit": "0123", "date": "2026-11-01T00:00:00Z"})
         self.assertEqual(self.complaints(), [])
+
+    def test_another_search_space_or_other_weights_make_a_table_older(self):
+        for kind in ("spaces", "weights"):
+            with self.subTest(kind):
+                old = copy.deepcopy(self.today)
+                old["choices"][kind]["cuda"]["sonfin-train"] = 32 * "0"
+                (found,) = self.wrong(old)
+                self.assertIn('the runs table does not say "Measured with an older search space or older weights"', found)
+                self.assertIn(32 * "0", found)
+                self.assertEqual(self.wrong(old, runs="Measured with an older search space or\nolder weights."), [])
+                # The kernels are today's.
+                self.assertEqual(len(self.wrong(old, runs="Measured with older kernels.")), 2)
+        (found,) = self.wrong(self.today, runs="Measured with an older search space or older weights.")
+        self.assertIn("today's kernels", found)
+
+    def test_what_does_not_tell_its_search_space_is_older(self):
+        unknown = {key: value for key, value in self.today.items() if key != "choices"}
+        (found,) = self.wrong(unknown)
+        self.assertIn("search space of None", found)
+        old = {**unknown, "templates": {"cuda": {"sonfin-train": 32 * "0"}}}
+        (found,) = self.wrong(old)
+        self.assertIn("Measured with older kernels", found)
+
+    def test_a_family_without_shipped_weights_needs_no_record_of_them(self):
+        of_family = {"cuda": {"mlp-train": self.digests["choices"]["spaces"]["cuda"]["mlp-train"]}}
+        self.assertNotIn("mlp-train", self.digests["choices"]["weights"]["cuda"])
+        document = {**self.today, "templates": {"cuda": {"mlp-train": self.digests["cuda"]["mlp-train"]}},
+                    "choices": {"spaces": of_family}}
+        self.assertEqual(self.wrong(document), [])
+
+    def test_kernels_that_a_file_does_not_name_are_those_of_its_origin(self):
+        folder = self.results / "nvidia-h200"
+        self.plant("nvidia-h200/mlp_toman.json", {"device": "a card", "10000": []})
+        self.assertTrue(any("the toman table" in line for line in self.complaints()))
+        origins.write(folder, {**origins.read(folder), "kernels": {"key": self.digests},
+                               "files": {"mlp_toman.json": {"commit": "0123", "kernels": "key", "sha256": ""}}})
+        self.assertEqual(self.complaints(), [])
+
+    def test_the_overview_tells_card_and_kernels_of_every_table(self):
+        self.plant("nvidia-h200/whole_runs.json", {**self.today, "templates": {}})
+        self.plant("nvidia-h200/predict_table.json", {**self.today, "choices": {}})
+        self.plant("nvidia-h100/mapping_table.json", {**self.today, "name": "another card", "date": "2026-11-03T00:00:00Z"})
+        line = readme_tables.overview(self.digests)
+        self.assertIn("mappings: another card, today's kernels;", line)
+        self.assertIn("whole runs: a card, older kernels;", line)
+        self.assertIn(f"prediction: a card, {readme_tables.OLDER_CHOICES}", line)
+        for label in readme_tables.LABELS.values():
+            self.assertEqual(line.count(label), 1)
+
+    def test_the_cpu_that_was_measured_last_is_shown_if_it_has_tuned_times(self):
+        steps = [{"problem": "rules=3 dim=2 outputs=1",
+                  "quiet": {way: {"median_us": time} for way, time in (("plain", 8.0), ("default", 3.0), ("tuned", 2.0))}}]
+        newer = {**self.today, "date": "2026-11-03T00:00:00Z", "device": "cpu|A processor|x86-64-v4|2 units|0 GiB"}
+        self.plant("amd/cpu_step.json", {**newer, "steps": steps})
+        self.plant("older/cpu_step.json", {**newer, "date": "2026-11-04T00:00:00Z", "steps": [{"default": {}, "best": {}}]})
+        text = readme_tables.cpu()
+        self.assertIn("2 cores of A processor ([amd]", text)
+        self.assertIn("| 3 x 2 x 1 | 8.0 | 3.0 | 2.0 | 4.0 |", text)
 
     def test_what_names_no_digest_or_no_commit_is_old(self):
         self.assertIn("no digest", self.wrong({"commit": "0123"})[0])
@@ -309,6 +372,44 @@ class Mappings(unittest.TestCase):
                           "   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n")
         self.assertEqual(roles["independent gpu-fnn"][0], 8.1)
         self.assertEqual(roles["independent fused captured"][0], 4.1)
+
+
+class Program(unittest.TestCase):
+    """readme_tables.py --check as CI calls it, in a copy of what it reads."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        shutil.copyfile(ROOT / "README.md", self.root / "README.md")
+        # Without the Markdown of the results, which takes a second to make anew.
+        shutil.copytree(ROOT / "bench", self.root / "bench",
+                        ignore=lambda folder, names: [name for name in names if "results" in folder and name.endswith(".md")])
+
+    def check(self):
+        program = self.root / "bench" / "evidence" / "readme_tables.py"
+        return subprocess.run([sys.executable, "-B", program, "--check", "--program", PROGRAM], capture_output=True, text=True,
+                              check=False)
+
+    def test_it_says_nothing_where_nothing_is_wrong(self):
+        ran = self.check()
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_a_planted_old_file_fails_with_a_line(self):
+        file = self.root / "bench" / "results" / "nvidia-h100" / "tsk_table.json"
+        document = json.loads(file.read_text())
+        document["templates"]["cuda"]["tsk-constant"] = 32 * "0"
+        file.write_text(json.dumps(document))
+        ran = self.check()
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(ran.stderr, 'README.md: the least squares table does not say "Measured with older kernels": .*' + 32 * "0")
+
+    def test_without_the_program_of_the_code_it_fails(self):
+        program = self.root / "bench" / "evidence" / "readme_tables.py"
+        ran = subprocess.run([sys.executable, "-B", program, "--check", "--program", self.root / "none"], capture_output=True,
+                             text=True, check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("build template_digests", ran.stderr)
 
 
 class Readme(unittest.TestCase):
