@@ -3,6 +3,7 @@
 fuzzy... of gpu_evidence left in a folder so far. What is missing is named, and left out.
 
     bench/evidence/fuzzy_tables.py FOLDER
+    bench/evidence/fuzzy_tables.py FOLDER --print NAME     prints one of the tables, writes nothing
 
 From fuzzy_table_KERNEL_ENCODING.csv, or fuzzy_table.csv where there are none: fuzzy_table.md (every kernel untuned, with one
 fixed configuration and tuned, beside a copy or the pipe), fuzzy_series.md and .svg (rate of the series c = a c + b against
@@ -324,32 +325,51 @@ def draw_sort(own_rows, beside_rows, file):
     finish(plt, figure, panels, file)
 
 
+def sorts_in(folder):
+    """Notes and rows of heddle's sorts and of those beside them, and names of missing files."""
+    files = [folder / name for name in ("fuzzy_sort.csv", "sort_beside.csv")]
+    missing = [file.name for file in files if not file.exists()]
+    if missing:
+        return [], [], [], missing
+    (own_notes, own_rows), (beside_notes, beside_rows) = map(read, files)
+    return list(dict.fromkeys(own_notes + beside_notes)), own_rows, beside_rows, []
+
+
+def markdown(folder):
+    """Texts of tables by name, and names of missing files."""
+    notes, rows, missing = read_tables(folder)
+    sort_notes, own_rows, beside_rows, missing_sorts = sorts_in(folder)
+    containment = folder / "fuzzy_containment.txt"
+    texts = {}
+    if rows:
+        texts["fuzzy_table.md"] = table(notes, rows)
+    if series_by_cuts(rows):
+        texts["fuzzy_series.md"] = series(notes, rows)
+    if own_rows:
+        texts["fuzzy_sort.md"] = sort(sort_notes, own_rows, beside_rows)
+    texts["fuzzy_goals.md"] = goals(rows, own_rows, beside_rows,
+                                    containment.read_text(encoding="utf-8") if containment.exists() else "")
+    return texts, missing + missing_sorts + ([] if containment.exists() else [containment.name])
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 and (len(sys.argv) != 4 or sys.argv[2] != "--print"):
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
-
-    def write(name, text):
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-
-    notes, rows, missing = read_tables(folder)
-    if rows:
-        write("fuzzy_table", table(notes, rows))
-    if series_by_cuts(rows):
-        write("fuzzy_series", series(notes, rows))
-        draw_series(rows, folder / "fuzzy_series.svg")
-    sorts = [folder / name for name in ("fuzzy_sort.csv", "sort_beside.csv")]
-    own_rows = beside_rows = []
-    if all(file.exists() for file in sorts):
-        (own_notes, own_rows), (beside_notes, beside_rows) = map(read, sorts)
-        write("fuzzy_sort", sort(list(dict.fromkeys(own_notes + beside_notes)), own_rows, beside_rows))
-        draw_sort(own_rows, beside_rows, folder / "fuzzy_sort.svg")
-    containment = folder / "fuzzy_containment.txt"
-    missing += [file.name for file in (*sorts, containment) if not file.exists()]
+    texts, missing = markdown(folder)
+    if len(sys.argv) == 4:
+        sys.stdout.write(texts.get(sys.argv[3], ""))
+        return 0
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
     if missing:
         print("missing: " + ", ".join(missing))
-    write("fuzzy_goals", goals(rows, own_rows, beside_rows,
-                               containment.read_text(encoding="utf-8") if containment.exists() else ""))
+    _, rows, _ = read_tables(folder)
+    if series_by_cuts(rows):
+        draw_series(rows, folder / "fuzzy_series.svg")
+    _, own_rows, beside_rows, _ = sorts_in(folder)
+    if own_rows:
+        draw_sort(own_rows, beside_rows, folder / "fuzzy_sort.svg")
     return 0
 
 

@@ -39,7 +39,7 @@ MEANINGS = {
 # What files from before there were `templates` in them have under the same names.
 OLDER_MEANINGS = {
     "fixed": "one configuration for all cells, the best on average of 48 that were drawn",
-    "gpu-fnn": "Juang and Chen, with a combine size of 1024: three launches per sample",
+    "gpu-fnn": "Juang and Chen, with a combine size of 256 up to 256 rules and of 1024 beyond: three launches per sample",
 }
 
 # Ours and what somebody else wrote for the same job, without the rule decision; ours may take so many times as long.
@@ -144,6 +144,35 @@ def ratios(found, role):
             if role in roles and "chosen" in roles}
 
 
+def dominates(larger, smaller):
+    """Whether a problem has at least as much of everything: rules, inputs, outputs."""
+    return all(a >= b for a, b in zip(larger, smaller))
+
+
+def at_their_best(found, role):
+    """By cell, the least time of a baseline there and at all problems that dominate it, and which of them has it. More work
+    in less time says that the search of the smaller problem missed something."""
+    times = {sizes: roles[role][0] for sizes, roles in found.items() if role in roles}
+    return {sizes: min((times[other], other) for other in times if dominates(other, sizes)) for sizes in times}
+
+
+def ratios_at_best(part, found, role):
+    """As ratios(), of the cells of a part, with baselines at their best over all that was found."""
+    best = at_their_best(found, role)
+    return {sizes: best[sizes][0] / roles["chosen"][0] for sizes, roles in part.items() if sizes in best and "chosen" in roles}
+
+
+def not_at_best(part, found):
+    """Lines: captured baselines that took longer at a cell than at a larger one."""
+    for role in CAPTURED:
+        slower = {sizes: (part[sizes][role][0] / time, other) for sizes, (time, other) in at_their_best(found, role).items()
+                  if sizes in part and time < part[sizes][role][0]}
+        if slower:
+            yield (f"- {role}, not at its best in {len(slower)} cells, for it takes longer than at a larger size: "
+                   + ", ".join(f"{name(sizes)} ({times:.2f} times as long as {name(other)})"
+                               for sizes, (times, other) in sorted(slower.items(), key=lambda each: -each[1][0])))
+
+
 def table(found, roles):
     baselines = [role for role in roles if role != "chosen"]
     head = ["rules", "dim"] + roles + [f"{role} / chosen" for role in baselines] + ["chosen configuration"]
@@ -158,14 +187,21 @@ def table(found, roles):
         yield "| " + " | ".join(row) + " |"
 
 
-def summary(found, roles):
+def mean_and_lowest(values):
+    worst = min(values, key=values.get)
+    return (f"geometric mean {geometric_mean(list(values.values())):.2f} over {len(values)} cells, "
+            f"lowest {values[worst]:.2f} at {name(worst)}")
+
+
+def summary(part, found, roles):
+    """Ratios over a part of the cells; of captured baselines also with none slower than at a larger size."""
     for role in roles:
-        values = ratios(found, role)
+        values = ratios(part, role)
         if role == "chosen" or not values:
             continue
-        worst = min(values, key=values.get)
-        yield (f"- {role} / chosen: geometric mean {geometric_mean(list(values.values())):.2f} over {len(values)} "
-               f"cells, lowest {values[worst]:.2f} at {name(worst)}")
+        line = f"- {role} / chosen: {mean_and_lowest(values)}"
+        best = ratios_at_best(part, found, role) if role in ["best captured", *CAPTURED] else values
+        yield line if best == values else f"{line}; at its best (no slower than at any larger size): {mean_and_lowest(best)}"
 
 
 def counterparts(found):
@@ -278,14 +314,14 @@ def main():
         part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
         print(f"### L = {outputs}\n")
         print("\n".join(table(part, roles)) + "\n")
-        print("\n".join(summary(part, roles)) + "\n")
+        print("\n".join([*summary(part, found, roles), *not_at_best(part, found)]) + "\n")
         if document["family"] == "sonfin-train" and len(part) > 2:
             print("The scheme chosen:\n\n" + "\n".join(schemes(part)) + "\n")
     beside = list(counterparts(found))
     if beside:
         print("### Beside another implementation of the same, without the rule decision\n\n" + "\n".join(beside) + "\n")
     print("### All cells\n")
-    print("\n".join(summary(found, roles)))
+    print("\n".join(summary(found, found, roles)))
     for cell in document["cells"]:
         for entry in cell["entries"]:
             if entry["status"] != "correct":

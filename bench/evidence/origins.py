@@ -14,19 +14,21 @@ import subprocess
 import sys
 
 NAME = "origins.json"
+MEASURED = (".csv", ".json", ".jsonl", ".txt")  # Markdown and plots are made from these
 
 
 def read(folder: pathlib.Path) -> dict:
-    """`kernels`: the digests of the templates by backend and family, by their own digest; `files`: commit, kernels (the
-    key of the other, or null) and sha256, by name."""
+    """`kernels`: what template_digests printed, by the digest of that; `files`: commit, kernels (the key of the other, or
+    null) and sha256, by name; `older`: names of files that were measured before origins were kept."""
     file = folder / NAME
-    return json.loads(file.read_text()) if file.exists() else {"kernels": {}, "files": {}}
+    return {"kernels": {}, "files": {}, "older": [], **(json.loads(file.read_text()) if file.exists() else {})}
 
 
 def write(folder: pathlib.Path, origins: dict) -> None:
     used = {entry["kernels"] for entry in origins["files"].values()}
     kept = {"kernels": {key: value for key, value in sorted(origins["kernels"].items()) if key in used},
-            "files": dict(sorted(origins["files"].items()))}
+            "files": dict(sorted(origins["files"].items())),
+            "older": sorted(set(origins["older"]) - set(origins["files"]))}
     fresh = folder / (NAME + ".new")
     fresh.write_text(json.dumps(kept, indent=1) + "\n")
     fresh.replace(folder / NAME)
@@ -67,15 +69,24 @@ def keep(source: pathlib.Path, target: pathlib.Path, names: list[str]) -> None:
     write(target, origins)
 
 
+def measured(folder: pathlib.Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir() if file.suffix in MEASURED and file.name != NAME)
+
+
 def wrong(folder: pathlib.Path) -> list[str]:
-    """What is not as it was measured."""
-    found = []
-    for name, entry in read(folder)["files"].items():
+    """What is not as it was measured, or of unknown origin."""
+    found, origins = [], read(folder)
+    for name, entry in origins["files"].items():
         file = folder / name
         if not file.exists():
             found.append(f"{folder.name}/{name} is gone; {NAME} still names it")
         elif digest(file) != entry["sha256"]:
             found.append(f"{folder.name}/{name} is not what was measured: its sha256 is not that in {NAME}")
+    there = measured(folder)
+    found += [f"{folder.name}/{name} has no origin: {NAME} names neither its commit nor it among the older ones"
+              for name in there if name not in origins["files"] and name not in origins["older"]]
+    found += [f"{folder.name}/{name} is gone; {NAME} still names it among the older ones"
+              for name in origins["older"] if name not in there]
     return found
 
 

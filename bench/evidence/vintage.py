@@ -1,6 +1,27 @@
-"""Whether a file of results was measured with the kernels of the code."""
+"""Whether a file of results was measured with the kernels of the code, and with what chooses among them."""
 import json
 import pathlib
+
+import origins
+
+#: Kernels of files that do not name them: origins.json of their folder does.
+OF_ORIGINS = {"mlp_toman.json": [("cuda", "mlp-train")]}
+#: What `choices` of a file and of the code name besides the templates: the space with its constraints and defaults, and the
+#: weights of the cost model that heddle brings along.
+CHOICES = {"spaces": "search space", "weights": "weights"}
+
+
+def read(file: pathlib.Path) -> dict:
+    """The document, with what origins.json knows of its kernels where it does not name them itself."""
+    document = json.loads(file.read_text())
+    known = origins.read(file.parent)
+    entry = known["files"].get(file.name)
+    if file.name not in OF_ORIGINS or "templates" in document or entry is None or entry["kernels"] is None:
+        return document
+    digests, found = known["kernels"][entry["kernels"]], {}
+    for backend, family in OF_ORIGINS[file.name]:
+        found.setdefault(backend, {})[family] = digests[backend][family]
+    return {"commit": entry["commit"], "templates": found, "choices": digests.get("choices", {}), **document}
 
 
 def templates(document: dict) -> dict:
@@ -12,18 +33,39 @@ def templates(document: dict) -> dict:
     return {}
 
 
+def families(document: dict) -> list[tuple[str, str]]:
+    """(backend, family) of all kernels of a document."""
+    return [(backend, family) for backend, digests in templates(document).items() for family in digests]
+
+
 def older(file: pathlib.Path, digests: dict) -> list[str]:
     """Why the file does not speak of the kernels that have `digests`; empty if it does."""
-    document = json.loads(file.read_text())
+    document = read(file)
     found = templates(document)
     reasons = []
     if not any(found.values()):
         reasons.append(f"{file.name} names no digest of its kernels")
     if not document.get("commit"):
         reasons.append(f"{file.name} names no commit")
-    for backend, families in found.items():
-        for family, digest in families.items():
-            now = digests.get(backend, {}).get(family)
-            if digest != now:
-                reasons.append(f"{file.name} has {family} on {backend} of {digest}, the code {now}")
+    for backend, family in families(document):
+        then, now = found[backend][family], digests.get(backend, {}).get(family)
+        if then != now:
+            reasons.append(f"{file.name} has {family} on {backend} of {then}, the code {now}")
+    return reasons
+
+
+def older_choices(file: pathlib.Path, digests: dict) -> list[str]:
+    """Why "tuned" and "untuned" in the file are not what they are in the code that has `digests`; empty if they are. A
+    file that does not tell counts as older."""
+    document = read(file)
+
+    def of(choices: dict, kind: str, backend: str, family: str):
+        return choices.get(kind, {}).get(backend, {}).get(family)
+
+    reasons = []
+    for kind, word in CHOICES.items():
+        for backend, family in families(document):
+            then, now = (of(each.get("choices", {}), kind, backend, family) for each in (document, digests))
+            if then != now:
+                reasons.append(f"{file.name} has for {family} on {backend} {word} of {then}, the code {now}")
     return reasons

@@ -6,17 +6,26 @@
 import csv
 import json
 import pathlib
+import re
 import sys
 
 PUBLISHED = pathlib.Path(__file__).resolve().parent.parent / "published" / "total-runtime.csv"
 WAYS = {"cpu": "CPU", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "captured": "launched, captured", "heddle": "heddle"}
 MEANINGS = {
-    "cpu": "heddle on {cores} cores of the same machine",
+    "cpu": "heddle on the CPU of the same machine ({cores} cores), {cpu_tuned}; in brackets its threads",
     "gpu-fnn": "as published, the host decides about every rule; it reads nothing back once the most rules are there",
     "atm": "architecture-aware thread mapping, its space searched for every number of rules that the network passes through",
     "captured": "what heddle launches for every sample, captured in a graph, searched likewise",
-    "heddle": "tuned for the same numbers of rules",
+    "heddle": "{heddle_tuned}",
 }
+# What files from before there were `templates` in them have under the same names.
+OLDER_MEANINGS = {
+    "gpu-fnn": "as published, the host decides about every rule; it reads the firing strengths back for every row, also once "
+               "the most rules are there; its combine size is not searched",
+    "atm": "architecture-aware thread mapping; one search of {atm_budget} s for all numbers of rules of a set together",
+}
+SEARCHED = ("atm", "captured")  # parts of the space, searched for nothing but this comparison
+FEWEST = 8  # configurations: what tried fewer is not called a search
 LETTER_RATIO = 10.0  # GPU-FNN with the decision on the host has to take so many times as long
 
 
@@ -41,9 +50,49 @@ def ways_of(document):
     return [way for way in WAYS if any(way in entry["runs"] for entry in document["sets"])]
 
 
+def seconds(document, option):
+    """What the command said of an option that takes seconds; 0 if nothing."""
+    found = re.search(rf" {option} (\S+)", document["command"])
+    return float(found.group(1)) if found else 0.0
+
+
 def meanings(document):
     """A line for each column."""
-    return [f"- {WAYS[way]}: {MEANINGS[way].format(**document)}" for way in ways_of(document)]
+    def tuned(option):
+        return "tuned for the same numbers of rules" if seconds(document, option) > 0 else "not tuned for these numbers of rules"
+
+    older = {} if "templates" in document else OLDER_MEANINGS
+    said = {"cores": document["cores"], "cpu_tuned": tuned("--cpu-budget"), "heddle_tuned": tuned("--budget"),
+            "atm_budget": f"{seconds(document, '--atm-budget'):g}"}
+    return [f"- {WAYS[way]}: {older.get(way, MEANINGS[way]).format(**said)}" for way in ways_of(document)]
+
+
+def threads(run):
+    """Those of the mapping that learnt most samples; nothing of a mapping of a GPU."""
+    found = re.search(r"\bthreads=(\d+)", run.get("configuration", ""))
+    return f" ({found.group(1)})" if found else ""
+
+
+def times_of(entry, ways):
+    """Cells of a table: seconds per epoch, on the CPU with its threads."""
+    runs = entry["runs"]
+    return [number(per_epoch(runs[way]), 3) + threads(runs[way]) if way in runs else "–" for way in ways]
+
+
+def searches(document):
+    """How many configurations were tried at least for a number of rules, and what was hardly searched."""
+    for way in ways_of(document):
+        tried = {entry["name"]: entry["runs"][way]["fewest_configurations_tried"] for entry in document["sets"]
+                 if "fewest_configurations_tried" in entry["runs"].get(way, {})}
+        if tried:
+            least = min(tried, key=tried.get)
+            yield f"- {WAYS[way]}: at least {tried[least]} configurations were tried for every number of rules ({least})"
+        elif way in SEARCHED:
+            yield f"- {WAYS[way]}: how many configurations were tried is not recorded"
+        for name, count in tried.items():
+            if count < FEWEST:
+                yield (f"- **{WAYS[way]} on {name} was hardly searched**: {count} configurations for some number of rules, "
+                       f"where {FEWEST} are the least")
 
 
 def table(document):
@@ -61,7 +110,7 @@ def table(document):
         ratios = [number(times[way] / ours, 1) if ours and times[way] else "–" for way in baselines]
         then = old.get((entry["dim"], entry["max_rules"]), [None, None])
         yield "| " + " | ".join([entry["name"], str(entry["rows"]), f"{entry['dim']} x {entry['outputs']}",
-                                 ", ".join(map(str, ends)), *[number(time, 3) for time in times.values()], *ratios,
+                                 ", ".join(map(str, ends)), *times_of(entry, ways), *ratios,
                                  number(then[0], 1), number(then[1])]) + " |"
 
 
@@ -89,6 +138,7 @@ def main():
     print(f"\n    {document['command']}\n")
     print("\n".join(meanings(document)) + "\n")
     print("\n".join(table(document)))
+    print("\n" + "\n".join(searches(document)))
     letter = next((entry["runs"] for entry in document["sets"] if entry["name"] == "letter"), {})
     times = [per_epoch(letter[way]) if way in letter else None for way in ("gpu-fnn", "heddle")]
     if all(times):
@@ -97,7 +147,7 @@ def main():
               f"host: {ratio:.1f} times, {'reached' if ratio >= LETTER_RATIO else '**not reached**'}.")
     print("\nMean error of the last epoch's samples, each before its update:\n")
     print("\n".join(errors(document)))
-    print("\nThe CPU's mapping with its threads, at the number of rules that took most samples:\n")
+    print("\nThe CPU's mapping, at the number of rules that took most samples:\n")
     for entry in document["sets"]:
         if "configuration" in entry["runs"].get("cpu", {}):
             print(f"- {entry['name']}: `{entry['runs']['cpu']['configuration']}`")

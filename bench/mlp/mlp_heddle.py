@@ -60,7 +60,7 @@ def tuned(document, batch):
         return None
     return {"chosen": profile["microseconds_per_sample"] * batch, "configuration": profile["configuration"],
             "untuned": untuned["microseconds_per_sample"] * batch, "untuned_configuration": untuned["configuration"],
-            "samples": result["samples"], "units": document["identity"]["units"],
+            "samples": result["samples"], "units": document["identity"]["units"], "name": document["identity"]["name"],
             "templates": {document["identity"]["backend"]: {profile["family"]: profile["source_hash"]}},
             "named": {each["name"]: each["microseconds_per_sample"] * batch for each in result["named"]
                       if each["microseconds_per_sample"] is not None}}

@@ -91,7 +91,8 @@ def timed(heddle, explore, device, network, budget):
     epoch |= {name: steps * time_of_step for name, time_of_step in each["named"].items() if name not in ("t08", "sequential")}
     one_row, step = t08(explore, device, sizes, rows), sequential(explore, sizes, rows, batch)
     epoch |= {"t08": one_row and rows * one_row, "sequential": step and steps * step}
-    return {"steps": steps, "epoch": epoch, "configuration": each["configuration"], "templates": each["templates"]}
+    return {"steps": steps, "epoch": epoch, "configuration": each["configuration"], "templates": each["templates"],
+            "name": each["name"]}
 
 
 def trainings(heddle, device, data, tiny):
@@ -201,7 +202,8 @@ def readme(folder):
     """Lines: microseconds of a step of some networks, of what OUTPUT's file in `folder` has."""
     document = json.loads((folder / "mlp_published.json").read_text())
     beside = folder / "mlp_published_pytorch.json"
-    times, card = pytorch_times(beside), json.loads(beside.read_text())["device"]
+    times = pytorch_times(beside)
+    card = document.get("name") or json.loads(beside.read_text())["device"]  # older files do not name it
     ways = [("captured", "off"), ("compiled-captured", "off"), ("compiled-captured", "on")]
     lines = [f"Microseconds a step of multilayer perceptrons on one {card}: a change of all weights, from as many rows as are named:", "",
              "| network, rows of a step | heddle, tuned | heddle, untuned | published mapping | cuBLAS | PyTorch, captured | compiled and captured "
@@ -268,6 +270,12 @@ def widths(heddle, explore, device, budget, tiny):
     markdown(["network, rows", "chosen", "untuned", "t08", "chosen"], found)
 
 
+def choices_of(explore):
+    """What chooses among the kernels, as the program template_digests beside `explore` tells it; empty if it is not there."""
+    program = pathlib.Path(explore).with_name("template_digests")
+    return json.loads(run([program]))["choices"] if program.exists() else {}
+
+
 def measure(options, document, file):
     """What is not in `document` yet; `file` is written after each network."""
     heddle, explore, device, data, _ = options.paths
@@ -284,7 +292,8 @@ def measure(options, document, file):
             print(f"mlp_published: {name}: nothing was verified in time", file=sys.stderr)
             continue
         document["networks"][name] = each
-        document["templates"], document["commit"] = each.pop("templates"), options.commit
+        document["templates"], document["name"], document["commit"] = each.pop("templates"), each.pop("name"), options.commit
+        document["choices"] = choices_of(explore)
         document["budget"] = options.budget
         document["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         keep()

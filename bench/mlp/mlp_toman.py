@@ -94,6 +94,29 @@ def table(found, reference):
     bar("an epoch of 60000 rows, median", statistics.median(each["microseconds_per_epoch"] for each in more), 100, "us")
 
 
+def inputs_of(run):
+    """Pixels that took part: those that are not 0 in all rows."""
+    problem = run["document"]["epochs"][-1]["mappings"][-1]["problem"]
+    return next(int(word.partition("=")[2]) for word in problem.split() if word.startswith("inputs="))
+
+
+def readme(folder):
+    """Lines of README.md, of the file in `folder`."""
+    found = json.loads((folder / "mlp_toman.json").read_text())
+    ours, more = found["10000"], found.get("60000")
+    epochs = [each["epochs"] for each in ours if each["reached"]]
+    if not epochs:
+        return [f"No training of Toman's network reached his error on one {found['device']}."]
+    seeds = f"{len(ours)} seeds" if len(epochs) == len(ours) else f"{len(epochs)} of {len(ours)} seeds; the others did not reach it"
+    said = (f"A whole training of Toman's network on the {ours[0]['rows']} digits, until his error is at most 0.04, takes "
+            f"{min(epochs)} to {max(epochs)} epochs ({seeds}) and at most {max(each['milliseconds'] for each in ours):.2f} ms "
+            f"on one {found['device']}")
+    if more:
+        time = statistics.median(each["microseconds_per_epoch"] for each in more)
+        said += f"; an epoch of all {more[0]['rows']}, of which {inputs_of(more[0])} pixels vary, {time:.1f} us"
+    return [f"{said} ([mlp_toman.md](bench/results/{folder.name}/mlp_toman.md), part `toman`)."]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", metavar="HEDDLE DATA DEVICE OUTPUT")

@@ -230,6 +230,7 @@ void run(const Options& options, const std::string& command) {
   Json document{{"command", command},
                 {"commit", options.commit},
                 {"templates", template_digests({&sonfin::train_family()}, device->identity().backend)},
+                {"choices", choice_digests({&sonfin::train_family()}, device->identity().backend)},
                 {"device", device->identity().text()},
                 {"name", device->identity().name},
                 {"cpu", cpu->identity().name},

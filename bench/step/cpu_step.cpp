@@ -141,7 +141,8 @@ struct Options {
 };
 
 int run(const Options& options) {
-  const DeviceIdentity device = open_cpu_device()->identity();
+  const auto cpu = open_cpu_device();
+  const DeviceIdentity device = cpu->identity();
   const KernelFamily& family = sonfin::train_family();
   const Knowledge known =
       options.profiles.empty() ? Knowledge() : ProfileStore(options.profiles, ProfileStore::Access::read).knowledge();
@@ -167,11 +168,12 @@ int run(const Options& options) {
     }
     records += "}";
   }
-  const auto templates = bench::template_digests({&family}, device.backend);
   fmt::print(
-      "{{\"device\": \"{}\", \"commit\": \"{}\", \"templates\": {},\n \"samples\": {}, \"repetitions\": {}, \"steps\": "
-      "[\n{}\n]}}\n",
-      device.text(), options.commit, templates.dump(), kSamples, options.repetitions, records);
+      "{{\"device\": \"{}\", \"date\": \"{}\", \"commit\": \"{}\", \"templates\": {}, \"choices\": {},\n \"samples\": "
+      "{}, "
+      "\"repetitions\": {}, \"steps\": [\n{}\n]}}\n",
+      device.text(), cpu->provenance().date, options.commit, bench::template_digests({&family}, device.backend).dump(),
+      bench::choice_digests({&family}, device.backend).dump(), kSamples, options.repetitions, records);
   return right ? 0 : 1;
 }
 

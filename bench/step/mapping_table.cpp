@@ -325,6 +325,7 @@ void run(const Options& options, const std::string& command) {
                 {"tool", provenance.tool},
                 {"family", options.family},
                 {"templates", template_digests({&family}, backend)},
+                {"choices", choice_digests({&family}, backend)},
                 {"unit", "microseconds per sample"},
                 {"rounds", options.rounds},
                 {"complete", false},

@@ -165,6 +165,7 @@ int run(const Options& options) {
                     {"date", device->provenance().date},
                     {"commit", options.commit},
                     {"templates", bench::template_digests({&tsk::constant_family()}, device->identity().backend)},
+                    {"choices", bench::choice_digests({&tsk::constant_family()}, device->identity().backend)},
                     {"iterations", options.iterations},
                     {"at_once", options.at_once},
                     {"rows", rows}}

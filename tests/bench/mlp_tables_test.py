@@ -53,6 +53,24 @@ class Toman(unittest.TestCase):
         self.assertIn("60000 rows, median: 99.00 us, bar 100 us: reached", text)
         self.assertEqual(column(text[text.index("The same options"):], "1", "test accuracy, %"), "91.50")
 
+    def readme(self, runs, more=None):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "mlp_toman.json")
+            file.write_text(json.dumps({"device": "a card", "10000": runs} | ({"60000": more} if more else {})))
+            (line,) = mlp_toman.readme(file.parent)
+            return line
+
+    def test_what_the_readme_says_is_computed(self):
+        of_problem = {"epochs": [{"mappings": [{"problem": "inputs=720 hidden1=25 rows=60000"}]}]}
+        line = self.readme([self.run_of(1, 250), self.run_of(2, 301, time=20.0)],
+                           [{**self.run_of(1, time=time), "rows": 60000, "document": of_problem} for time in (80.0, 81.0, 99.0)])
+        self.assertIn("takes 250 to 301 epochs (2 seeds) and at most 6.02 ms on one a card", line)
+        self.assertIn("all 60000, of which 720 pixels vary, 81.0 us", line)
+
+    def test_the_readme_does_not_hide_a_seed_that_did_not_reach_it(self):
+        self.assertIn("(1 of 2 seeds; the others did not reach it)", self.readme([self.run_of(1), self.run_of(2, 600, reached=False)]))
+        self.assertIn("No training", self.readme([self.run_of(1, 600, reached=False)]))
+
     def test_a_seed_that_does_not_reach_it(self):
         text = self.table([self.run_of(1, time=21.0), self.run_of(2, 600, reached=False)], [260])
         self.assertIn("1 of 2 seeds: **not reached**", text)
@@ -83,6 +101,22 @@ class Published(unittest.TestCase):
             file.write_text(json.dumps({"rows": [row, row | {"way": "eager", "ok": False}, row | batches,
                                                  row | {"cell": "14-10-1x32561:plain", "microseconds_per_epoch": 39.0}]}))
             return mlp_heddle.pytorch_times(file, "epoch")
+
+    def test_what_chose_among_the_kernels_is_told_by_the_program_of_the_same_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            explore, program = pathlib.Path(folder, "explore"), pathlib.Path(folder, "template_digests")
+            self.assertEqual(mlp_published.choices_of(explore), {})
+            program.write_text("""#!/bin/sh\necho '{"cuda": {}, "choices": {"spaces": {"cuda": {"mlp-train": "ab"}}}}'\n""")
+            program.chmod(0o755)
+            self.assertEqual(mlp_published.choices_of(explore), {"spaces": {"cuda": {"mlp-train": "ab"}}})
+
+    def test_the_readme_names_the_card_that_heddle_ran_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            document = self.document(20.0, 4.0)
+            pathlib.Path(folder, "mlp_published_pytorch.json").write_text(json.dumps({"rows": [], "device": "PyTorch's card"}))
+            for name, expected in ((None, "PyTorch's card"), ("heddle's card", "heddle's card")):
+                pathlib.Path(folder, "mlp_published.json").write_text(json.dumps(document | ({"name": name} if name else {})))
+                self.assertIn(f"on one {expected}:", mlp_published.readme(pathlib.Path(folder))[0])
 
     def test_one_table(self):
         text = printed(mlp_published.table, self.document(20.0, 4.0), self.beside())

@@ -1,5 +1,5 @@
-"""Tests of bench/evidence/readme_tables.py, origins.py and mapping_table.py: an old table and a changed file are found, baselines
-are at their best.
+"""Tests of bench/evidence/readme_tables.py, origins.py, derived.py and mapping_table.py: an old table, a changed file and Markdown
+that its source does not give are found, baselines are at their best.
 
 Usage: readme_tables_test.py PROGRAM (which prints the digests of the code)
 """
@@ -15,6 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "evidence"))
+import derived  # noqa: E402
 import mapping_table  # noqa: E402
 import origins  # noqa: E402
 import readme_tables  # noqa: E402
@@ -34,10 +35,15 @@ class Vintage(unittest.TestCase):
         self.results = pathlib.Path(folder.name)
         self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
         readme_tables.RESULTS = self.results
-        self.today = {"commit": "0123", "date": "2026-11-02T00:00:00Z",
-                      "templates": {"cuda": {"sonfin-train": self.digests["cuda"]["sonfin-train"]}}}
-        for file in readme_tables.FILES.values():
-            self.plant(file if "/" in file else f"nvidia-h200/{file}", self.today)
+        self.today = {"commit": "0123", "date": "2026-11-02T00:00:00Z", "name": "a card", "steps": [],
+                      "templates": self.of_family(self.digests),
+                      "choices": {kind: self.of_family(self.digests["choices"][kind]) for kind in ("spaces", "weights")}}
+        for table, file in readme_tables.FILES.items():
+            self.plant(f"{'xeon' if table == 'cpu' else 'nvidia-h200'}/{file}", self.today)
+
+    @staticmethod
+    def of_family(digests):
+        return {"cuda": {"sonfin-train": digests["cuda"]["sonfin-train"]}}
 
     def plant(self, file, document):
         (self.results / file).parent.mkdir(exist_ok=True)
@@ -94,7 +100,7 @@ class Vintage(unittest.TestCase):
         for table in readme_tables.TABLES:
             with self.subTest(table):
                 file = readme_tables.file_of(table)
-                file.write_text(json.dumps({"commit": "0123", "date": self.today["date"]}))
+                file.write_text(json.dumps({"commit": "0123", "date": self.today["date"], "steps": []}))
                 self.assertTrue(any(f"the {table} table" in line for line in self.complaints()))
                 file.write_text(json.dumps(self.today))
 
@@ -104,6 +110,64 @@ class Vintage(unittest.TestCase):
         self.assertIn("the runs table", found)
         self.plant("nvidia-h100/whole_runs.json", {"commit": "0123", "date": "2026-11-01T00:00:00Z"})
         self.assertEqual(self.complaints(), [])
+
+    def test_another_search_space_or_other_weights_make_a_table_older(self):
+        for kind in ("spaces", "weights"):
+            with self.subTest(kind):
+                old = copy.deepcopy(self.today)
+                old["choices"][kind]["cuda"]["sonfin-train"] = 32 * "0"
+                (found,) = self.wrong(old)
+                self.assertIn('the runs table does not say "Measured with an older search space or older weights"', found)
+                self.assertIn(32 * "0", found)
+                self.assertEqual(self.wrong(old, runs="Measured with an older search space or\nolder weights."), [])
+                # The kernels are today's.
+                self.assertEqual(len(self.wrong(old, runs="Measured with older kernels.")), 2)
+        (found,) = self.wrong(self.today, runs="Measured with an older search space or older weights.")
+        self.assertIn("today's kernels", found)
+
+    def test_what_does_not_tell_its_search_space_is_older(self):
+        unknown = {key: value for key, value in self.today.items() if key != "choices"}
+        (found,) = self.wrong(unknown)
+        self.assertIn("search space of None", found)
+        old = {**unknown, "templates": {"cuda": {"sonfin-train": 32 * "0"}}}
+        (found,) = self.wrong(old)
+        self.assertIn("Measured with older kernels", found)
+
+    def test_a_family_without_shipped_weights_needs_no_record_of_them(self):
+        of_family = {"cuda": {"mlp-train": self.digests["choices"]["spaces"]["cuda"]["mlp-train"]}}
+        self.assertNotIn("mlp-train", self.digests["choices"]["weights"]["cuda"])
+        document = {**self.today, "templates": {"cuda": {"mlp-train": self.digests["cuda"]["mlp-train"]}},
+                    "choices": {"spaces": of_family}}
+        self.assertEqual(self.wrong(document), [])
+
+    def test_kernels_that_a_file_does_not_name_are_those_of_its_origin(self):
+        folder = self.results / "nvidia-h200"
+        self.plant("nvidia-h200/mlp_toman.json", {"device": "a card", "10000": []})
+        self.assertTrue(any("the toman table" in line for line in self.complaints()))
+        origins.write(folder, {**origins.read(folder), "kernels": {"key": self.digests},
+                               "files": {"mlp_toman.json": {"commit": "0123", "kernels": "key", "sha256": ""}}})
+        self.assertEqual(self.complaints(), [])
+
+    def test_the_overview_tells_card_and_kernels_of_every_table(self):
+        self.plant("nvidia-h200/whole_runs.json", {**self.today, "templates": {}})
+        self.plant("nvidia-h200/predict_table.json", {**self.today, "choices": {}})
+        self.plant("nvidia-h100/mapping_table.json", {**self.today, "name": "another card", "date": "2026-11-03T00:00:00Z"})
+        line = readme_tables.overview(self.digests)
+        self.assertIn("mappings: another card, today's kernels;", line)
+        self.assertIn("whole runs: a card, older kernels;", line)
+        self.assertIn(f"prediction: a card, {readme_tables.OLDER_CHOICES}", line)
+        for label in readme_tables.LABELS.values():
+            self.assertEqual(line.count(label), 1)
+
+    def test_the_cpu_that_was_measured_last_is_shown_if_it_has_tuned_times(self):
+        steps = [{"problem": "rules=3 dim=2 outputs=1",
+                  "quiet": {way: {"median_us": time} for way, time in (("plain", 8.0), ("default", 3.0), ("tuned", 2.0))}}]
+        newer = {**self.today, "date": "2026-11-03T00:00:00Z", "device": "cpu|A processor|x86-64-v4|2 units|0 GiB"}
+        self.plant("amd/cpu_step.json", {**newer, "steps": steps})
+        self.plant("older/cpu_step.json", {**newer, "date": "2026-11-04T00:00:00Z", "steps": [{"default": {}, "best": {}}]})
+        text = readme_tables.cpu()
+        self.assertIn("2 cores of A processor ([amd]", text)
+        self.assertIn("| 3 x 2 x 1 | 8.0 | 3.0 | 2.0 | 4.0 |", text)
 
     def test_what_names_no_digest_or_no_commit_is_old(self):
         self.assertIn("no digest", self.wrong({"commit": "0123"})[0])
@@ -122,6 +186,7 @@ class Origins(unittest.TestCase):
         (self.build / "bench").mkdir(parents=True)
         (self.build / "bench" / "template_digests").symlink_to(pathlib.Path(PROGRAM).resolve())
         self.measured.mkdir()
+        self.kept.mkdir()
         for name in ("one.txt", "two.json"):
             (self.measured / name).write_text(name)
 
@@ -154,11 +219,28 @@ class Origins(unittest.TestCase):
         self.assertIn("measured/one.txt is not what was measured", changed)
         self.assertIn("measured/two.json is gone", gone)
 
+    def test_a_measured_file_without_an_origin_is_found_unless_it_is_named_as_older(self):
+        origins.note(self.build, self.measured, "0123", ["one.txt"])
+        (self.measured / "table.md").write_text("made from the others")
+        (found,) = origins.wrong(self.measured)
+        self.assertIn("measured/two.json has no origin", found)
+        origins.write(self.measured, {**origins.read(self.measured), "older": ["two.json"]})
+        self.assertEqual(origins.wrong(self.measured), [])
+        (self.measured / "two.json").unlink()
+        (found,) = origins.wrong(self.measured)
+        self.assertIn("measured/two.json is gone", found)
+
+    def test_what_is_measured_again_is_no_longer_older(self):
+        origins.write(self.kept, {"kernels": {}, "files": {}, "older": ["one.txt", "two.json"]})
+        origins.note(self.build, self.measured, "0123", ["one.txt"])
+        origins.keep(self.measured, self.kept, ["one.txt"])
+        self.assertEqual(origins.read(self.kept)["older"], ["two.json"])
+
     def test_a_changed_file_fails_the_check_of_the_readme(self):
         self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
         text, digests = (ROOT / "README.md").read_text(), {}
         results = pathlib.Path(self.measured.parent) / "results"
-        shutil.copytree(readme_tables.RESULTS, results)
+        shutil.copytree(readme_tables.RESULTS, results, ignore=shutil.ignore_patterns("*.md"))
         readme_tables.RESULTS = results
         before = readme_tables.check(text, digests)
         origins.note(self.build, self.measured, "0123", ["one.txt"])
@@ -170,6 +252,59 @@ class Origins(unittest.TestCase):
     def test_without_the_program_the_kernels_are_not_known(self):
         origins.note(self.kept, self.measured, "0123", ["one.txt"])
         self.assertEqual(origins.read(self.measured)["files"]["one.txt"]["kernels"], None)
+
+
+class Derived(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name, "card")
+        self.folder.mkdir()
+        for name in ("whole_runs.json", "fuzzy_sort.csv", "sort_beside.csv"):
+            shutil.copyfile(readme_tables.RESULTS / "nvidia-h200" / name, self.folder / name)
+        self.tables = ["whole_runs.md", "fuzzy_sort.md"]
+        self.assertEqual(derived.main([str(self.folder), *self.tables]), 0)
+
+    def test_what_was_made_of_the_files_beside_it_is_right(self):
+        self.assertEqual(derived.present(self.folder), self.tables)
+        self.assertEqual(derived.wrong(self.folder), [])
+
+    def test_a_planted_difference_is_found(self):
+        for name in self.tables:
+            text = (self.folder / name).read_text()
+            (self.folder / name).write_text(text.replace("1", "2", 1))
+            (found,) = derived.wrong(self.folder)
+            self.assertIn(f"card/{name} is not what", found)
+            (self.folder / name).write_text(text)
+
+    def test_another_source_makes_it_wrong_until_it_is_made_anew(self):
+        document = json.loads((self.folder / "whole_runs.json").read_text())
+        document["sets"][0]["runs"]["heddle"]["epochs"][0]["seconds"] += 1
+        (self.folder / "whole_runs.json").write_text(json.dumps(document))
+        self.assertEqual(len(derived.wrong(self.folder)), 1)
+        self.assertEqual(derived.main([str(self.folder)]), 0)
+        self.assertEqual(derived.wrong(self.folder), [])
+
+    def test_a_source_that_cannot_be_read_is_named(self):
+        (self.folder / "whole_runs.json").write_text("{}")
+        (found,) = derived.wrong(self.folder)
+        self.assertIn("card/whole_runs.md cannot be made anew", found)
+
+    def test_a_table_without_a_source_is_not_written(self):
+        self.assertEqual(derived.main([str(self.folder), "predict_table.md"]), 1)
+        self.assertFalse((self.folder / "predict_table.md").exists())
+
+    def test_a_planted_difference_fails_the_check_of_the_readme(self):
+        self.addCleanup(setattr, readme_tables, "RESULTS", readme_tables.RESULTS)
+        text = (ROOT / "README.md").read_text()
+        results = self.folder.parent / "results"
+        shutil.copytree(readme_tables.RESULTS, results, ignore=shutil.ignore_patterns("*.md"))
+        readme_tables.RESULTS = results
+        before = readme_tables.check(text, {})
+        (results / "nvidia-h200" / "whole_runs.md").write_text((self.folder / "whole_runs.md").read_text())
+        self.assertEqual(readme_tables.check(text, {}), before)
+        (results / "nvidia-h200" / "whole_runs.md").write_text("typed by hand")
+        self.assertEqual(len(readme_tables.check(text, {})), len(before) + 1)
 
 
 class Mappings(unittest.TestCase):
@@ -196,6 +331,30 @@ class Mappings(unittest.TestCase):
         self.assertEqual(roles["best captured"][::2], (4.0, "b"))
         self.assertEqual(mapping_table.ratios({(32, 16, 1): roles}, "best captured"), {(32, 16, 1): 4.0})
 
+    def captured(self, times):
+        """Cells with a captured baseline of these times, and a chosen one of 1 us."""
+        return {sizes: {role: (time, 0.0, "") for role in ("launched captured", "best captured")} | {"chosen": (1.0, 0.0, "")}
+                for sizes, time in times.items()}
+
+    def test_a_baseline_that_is_slower_than_at_a_larger_size_was_not_at_its_best(self):
+        found = self.captured({(32, 16, 1): 5.0, (64, 16, 1): 4.0, (64, 16, 10): 3.0, (16, 512, 1): 2.0})
+        single = {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
+        self.assertEqual(mapping_table.ratios_at_best(single, found, "best captured"),
+                         {(32, 16, 1): 3.0, (64, 16, 1): 3.0, (16, 512, 1): 2.0})
+        (line,) = mapping_table.not_at_best(single, found)
+        self.assertIn("in 2 cells", line)
+        self.assertIn("32 x 16 x 1 (1.67 times as long as 64 x 16 x 10)", line)
+        self.assertNotIn("16 x 512", line)
+        (line,) = mapping_table.summary(single, found, ["launched captured"])
+        self.assertIn("geometric mean 3.42 over 3 cells, lowest 2.00 at 16 x 512 x 1; at its best", line)
+        self.assertIn("geometric mean 2.62 over 3 cells", line)
+
+    def test_a_baseline_at_its_best_is_told_once(self):
+        found = self.captured({(32, 16, 1): 4.0, (64, 16, 1): 5.0})
+        self.assertEqual(list(mapping_table.not_at_best(found, found)), [])
+        (line,) = mapping_table.summary(found, found, ["best captured"])
+        self.assertNotIn("at its best", line)
+
     def test_what_is_slower_than_somebody_else_wrote_it_is_named(self):
         entries = [(["gpu-fnn"], "a", "correct", 9.0), (["gpu-fnn captured"], "b", "correct", 4.2)]
         text = "   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n"
@@ -213,6 +372,44 @@ class Mappings(unittest.TestCase):
                           "   32    16 |  8.10 |  7.70 (40128) | 4.10 | 1.5\n")
         self.assertEqual(roles["independent gpu-fnn"][0], 8.1)
         self.assertEqual(roles["independent fused captured"][0], 4.1)
+
+
+class Program(unittest.TestCase):
+    """readme_tables.py --check as CI calls it, in a copy of what it reads."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        shutil.copyfile(ROOT / "README.md", self.root / "README.md")
+        # Without the Markdown of the results, which takes a second to make anew.
+        shutil.copytree(ROOT / "bench", self.root / "bench",
+                        ignore=lambda folder, names: [name for name in names if "results" in folder and name.endswith(".md")])
+
+    def check(self):
+        program = self.root / "bench" / "evidence" / "readme_tables.py"
+        return subprocess.run([sys.executable, "-B", program, "--check", "--program", PROGRAM], capture_output=True, text=True,
+                              check=False)
+
+    def test_it_says_nothing_where_nothing_is_wrong(self):
+        ran = self.check()
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_a_planted_old_file_fails_with_a_line(self):
+        file = self.root / "bench" / "results" / "nvidia-h100" / "tsk_table.json"
+        document = json.loads(file.read_text())
+        document["templates"]["cuda"]["tsk-constant"] = 32 * "0"
+        file.write_text(json.dumps(document))
+        ran = self.check()
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(ran.stderr, 'README.md: the least squares table does not say "Measured with older kernels": .*' + 32 * "0")
+
+    def test_without_the_program_of_the_code_it_fails(self):
+        program = self.root / "bench" / "evidence" / "readme_tables.py"
+        ran = subprocess.run([sys.executable, "-B", program, "--check", "--program", self.root / "none"], capture_output=True,
+                             text=True, check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("build template_digests", ran.stderr)
 
 
 class Readme(unittest.TestCase):

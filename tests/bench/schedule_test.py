@@ -118,6 +118,14 @@ class Table(unittest.TestCase):
         self.assertEqual(table, expected)
 
 
+    def test_two_cards_are_given_what_their_bar_allows(self):
+        script = (EVIDENCE / "choice_evidence").read_text(encoding="utf-8")
+        one, several = (float(re.search(rf"fresh {name} (\d+)", script).group(1)) for name in ("one", "all"))
+        bar = float(re.search(r"`choice/cards` .* in at most ([0-9.]+) times", (EVIDENCE / "README.md").read_text()).group(1))
+        # A run takes about 1 s more than its budget on one card, and 2 s on two.
+        self.assertLessEqual((several + 2) / (one + 1), bar)
+
+
 class Program(unittest.TestCase):
     """gpu_evidence --seconds, with a build that has no program."""
 
