@@ -12,8 +12,6 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -26,6 +24,7 @@
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/runs/host_decided.hpp"
+#include "heddle/bench/runs/rung_search.hpp"
 #include "heddle/bench/runs/training_sets.hpp"
 #include "heddle/bench/step/variants.hpp"
 #include "heddle/kernels/files.hpp"
@@ -39,7 +38,6 @@
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
-#include "heddle/tuner/tuner.hpp"
 
 using namespace heddle;
 using namespace heddle::bench;
@@ -107,9 +105,9 @@ Epoch with_learner(SonfinLearner& learner) {
 }
 
 /// The mapping that learnt most samples of the last epoch.
-std::string main_mapping(const SonfinLearner& learner) {
+const Configuration& main_mapping(const SonfinLearner& learner) {
   const auto most = std::ranges::max_element(learner.uses(), {}, &SonfinLearner::Use::samples);
-  return learner.ladder()[most->rung].configuration().text();
+  return learner.ladder()[most->rung].configuration();
 }
 
 Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set, const Options& options) {
@@ -118,7 +116,13 @@ Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set,
   SonfinLearner learner(device, known, set.rows, set.rules, notice);
   const double setup = watch.seconds();
   Json epochs = run_epochs(set, options, with_learner(learner));
-  return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
+  const Configuration& mapping = main_mapping(learner);
+  Json result{{"setup_seconds", setup}, {"configuration", mapping.text()}};
+  if (device.identity().backend == "cpu") {
+    result["threads"] = sonfin::train_family().host_threads(mapping, device.identity());
+  }
+  result["epochs"] = std::move(epochs);
+  return result;
 }
 
 /// Every capacity that the network passes through.
@@ -130,21 +134,52 @@ std::vector<Problem> rungs_of(const TrainingSet& set) {
   return problems;
 }
 
-/// Searches for every capacity; what is found is in `store`. The fewest configurations that were tried for one.
-std::int64_t search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set,
-                    double seconds, std::uint64_t seed) {
+/// Searches for a mapping of every capacity; what is found is in `store`. `seconds`: for one capacity.
+SearchDepth search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set,
+                   double seconds, std::uint64_t seed) {
   DeviceEvaluator evaluator(device, family, seed);
-  StopCondition stop({.seconds = seconds, .evaluations = {}});
-  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (const TuningResult& result : Tuner(evaluator, store, {.seed = seed}).tune(rungs_of(set), stop)) {
-    fewest = std::min(fewest, result.evaluations());
-  }
-  return fewest;
+  return search_rungs(evaluator, store, rungs_of(set), {.seconds = seconds, .evaluations = {}}, seed);
+}
+
+void note(Json& result, const SearchDepth& depth) {
+  result["fewest_configurations_tried"] = depth.tried;
+  result["configurations_allowed"] = depth.allowed;
+}
+
+/// In place of a run, since it would not show what a way can do.
+Json too_short(const SearchDepth& depth) {
+  Json result{{"failure", fmt::format("left out: of {} configurations only {} were tried for {}", depth.allowed,
+                                      depth.tried, depth.problem.text())}};
+  note(result, depth);
+  return result;
+}
+
+/// Searches the whole space for `seconds` altogether; not at all for 0, which leaves the profiles as they are.
+std::optional<SearchDepth> tune(Device& device, ProfileStore& store, const TrainingSet& set, double seconds,
+                                std::uint64_t seed) {
+  if (seconds <= 0.0) return std::nullopt;
+  const double for_each = seconds / static_cast<double>(rungs_of(set).size());
+  return search(device, sonfin::train_family(), store, set, for_each, seed);
+}
+
+/// With what the profiles choose, and how deep the search was that made them.
+Json run_tuned(Device& device, const ProfileStore& store, const TrainingSet& set, const Options& options,
+               const std::optional<SearchDepth>& depth) {
+  Json result = run_learner(device, store.knowledge(), set, options);
+  if (depth) note(result, *depth);
+  return result;
 }
 
 Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, const Options& options) {
-  if (options.budget > 0.0) (void)search(device, sonfin::train_family(), store, set, options.budget, options.seed);
-  return run_learner(device, store.knowledge(), set, options);
+  const auto depth = tune(device, store, set, options.budget, options.seed);
+  return run_tuned(device, store, set, options, depth);
+}
+
+/// Baselines are searched well or left out; of heddle's own runs the file says how well.
+Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Options& options) {
+  const auto depth = tune(cpu, store, set, options.cpu_budget, options.seed);
+  if (depth && !depth->is_enough()) return too_short(*depth);
+  return run_tuned(cpu, store, set, options, depth);
 }
 
 /// What was found in a part of the space, as if the whole space had been searched. As it is, the dispatcher would take
@@ -165,27 +200,17 @@ Knowledge of_whole_space(const Device& device, Knowledge known, const TrainingSe
 
 /// With the best mapping of a part of the space.
 Json run_part(Device& device, const KernelFamily& part, const TrainingSet& set, const Options& options) {
-  // A search that tried fewer is not called one. It goes on where the last one stopped.
-  constexpr std::int64_t kFewest = 8;
-  constexpr int kAttempts = 4;
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
-  const double seconds = options.part_budget * static_cast<double>(rungs_of(set).size());
-  std::int64_t fewest = 0;
-  for (int attempt = 0; attempt < kAttempts && fewest < kFewest; ++attempt) {
-    fewest = search(device, part, store, set, seconds, options.seed);
-  }
+  const SearchDepth depth = search(device, part, store, set, options.part_budget, options.seed);
+  if (!depth.is_enough()) return too_short(depth);
   Json result = run_learner(device, of_whole_space(device, store.knowledge(), set), set, options);
-  result["fewest_configurations_tried"] = fewest;
+  note(result, depth);
   return result;
 }
 
-Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Options& options) {
-  if (options.cpu_budget > 0.0) (void)search(cpu, sonfin::train_family(), store, set, options.cpu_budget, options.seed);
-  return run_learner(cpu, store.knowledge(), set, options);
-}
-
-/// GPU-FNN with the block that combines as large as is fastest there: the publication does not say how large it is.
-Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem) {
+/// GPU-FNN with the block that combines as large as is fastest there: the publication does not say how large it is, and
+/// leaves nothing else open.
+Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem, SearchDepth& depth) {
   constexpr int kRounds = 5;
   const DeviceIdentity& device = evaluator.device();
   const std::vector<Configuration> variants =
@@ -193,6 +218,8 @@ Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem) {
   compile(evaluator, variants, problem);
   const auto times =
       interleave(evaluator, variants, problem, choose_samples(evaluator, variants.front(), problem), kRounds);
+  const auto count = static_cast<std::int64_t>(variants.size());
+  if (depth.tried == 0 || count < depth.tried) depth = {.problem = problem, .tried = count, .allowed = count};
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (times[i].empty()) continue;
@@ -206,8 +233,9 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
   DeviceEvaluator evaluator(device, sonfin::train_family(), options.seed);
   const Stopwatch watch;
   Configuration last;
+  SearchDepth depth;
   HostDecidedLearner learner(device, set.rows, set.rules,
-                             [&](const Problem& problem) { return last = fastest_gpu_fnn(evaluator, problem); });
+                             [&](const Problem& problem) { return last = fastest_gpu_fnn(evaluator, problem, depth); });
   const double setup = watch.seconds();
   Json epochs =
       run_epochs(set, options, [&](auto& network, const auto& control, const std::vector<std::int32_t>& order) {
@@ -215,7 +243,9 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
         network = learner.network();
         return Learnt{.loss = learner.loss(), .seconds = {}};
       });
-  return {{"setup_seconds", setup}, {"configuration", last.text()}, {"epochs", std::move(epochs)}};
+  Json result{{"setup_seconds", setup}, {"configuration", last.text()}, {"epochs", std::move(epochs)}};
+  note(result, depth);
+  return result;
 }
 
 void run(const Options& options, const std::string& command) {
@@ -295,7 +325,8 @@ int main(int argc, char** argv) {
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
   app.add_option("--budget", options.budget, "seconds to tune the GPU for one set before; 0: the profiles as they are");
   app.add_option("--part-budget", options.part_budget,
-                 "seconds to search ATM's space, or that of captured launches, for one capacity of a set");
+                 "seconds to search ATM's space, or that of captured launches, for one capacity of a set; where that "
+                 "tries fewer than 8 configurations it is searched up to three times more");
   app.add_option("--cpu-budget", options.cpu_budget,
                  "seconds to tune the CPU for one set before; 0: the profiles as they are");
   app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
