@@ -2,7 +2,8 @@
 // the network passes through or with the profiles there are, on the CPU, and on the GPU with the published ways to map
 // the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host;
 // beside them the best that heddle launches for every sample, captured in a graph, searched likewise.
-// Writes JSON for whole_runs.py after every run.
+// Writes JSON for whole_runs.py after every run. A call that finds a file of the same commit, device and options goes
+// on with the runs that it lacks. Exit code: 124 if the limit cut it short.
 //
 //   whole_runs --data DIR --profiles h200.sqlite --sets letter,pendigits --epochs 2 --output whole_runs.json
 #include <fmt/format.h>
@@ -25,9 +26,9 @@
 #include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/runs/host_decided.hpp"
 #include "heddle/bench/runs/rung_search.hpp"
+#include "heddle/bench/runs/runs_file.hpp"
 #include "heddle/bench/runs/training_sets.hpp"
 #include "heddle/bench/step/variants.hpp"
-#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -248,65 +249,115 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
   return result;
 }
 
-void run(const Options& options, const std::string& command) {
-  constexpr std::int64_t kMostInputsOfGpuFnn = 1024;
+/// What trains: the device and the CPU, and what both were tuned to.
+struct Bench {
+  std::unique_ptr<Device> device, cpu;
+  ProfileStore store;
+
+  explicit Bench(const Options& options)
+      : device(open_device(options.device)),
+        cpu(open_device("cpu")),
+        store(options.profiles, options.budget > 0.0 || options.cpu_budget > 0.0 ? ProfileStore::Access::read_write
+                                                                                 : ProfileStore::Access::read) {}
+
+  /// Whether the set can be trained in this way.
+  [[nodiscard]] bool allows(const std::string& way, const TrainingSet& set) const {
+    constexpr std::int64_t kMostInputsOfGpuFnn = 1024;
+    if (way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) return false;
+    return way == "cpu" || device->identity().backend != "cpu";
+  }
+
+  Json run(const std::string& way, const TrainingSet& set, const Options& options) {
+    if (way == "heddle") return run_heddle(*device, store, set, options);
+    if (way == "cpu") return run_cpu(*cpu, store, set, options);
+    if (way == "atm") return run_part(*device, atm_family(), set, options);
+    if (way == "captured") return run_part(*device, captured_family(), set, options);
+    return run_host_decided(*device, set, options);
+  }
+};
+
+/// All that decides what a run shows.
+Json conditions(const Bench& bench, const Options& options) {
+  const DeviceIdentity &device = bench.device->identity(), &cpu = bench.cpu->identity();
+  const Provenance provenance = bench.device->provenance();
+  return {{"commit", options.commit},
+          {"templates", template_digests({&sonfin::train_family()}, device.backend)},
+          {"device", device.text()},
+          {"name", device.name},
+          {"cpu", cpu.name},
+          {"cores", cpu.units},
+          {"driver", provenance.driver},
+          {"clocks", provenance.clocks},
+          {"unit", "seconds per epoch"},
+          {"options",
+           {{"epochs", options.epochs},
+            {"rows", options.rows},
+            {"seed", options.seed},
+            {"budget", options.budget},
+            {"part_budget", options.part_budget},
+            {"cpu_budget", options.cpu_budget}}}};
+}
+
+/// Nothing if the set's file is missing, which is told on stderr.
+std::optional<TrainingSet> load(const std::string& name, const Options& options) {
+  try {
+    return load_training_set(name, options.data, options.rows);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    fmt::print(stderr, "left out: {}\n", error.what());
+    return std::nullopt;
+  }
+}
+
+struct Attempt {
+  Json result;                        ///< or the reason why there is none
+  std::optional<DeviceFailure> lost;  ///< after this the device cannot be used
+};
+
+Attempt attempt(Bench& bench, const std::string& way, const TrainingSet& set, const Options& options) {
   const Stopwatch watch;
-  const auto device = open_device(options.device);
-  const auto cpu = open_device("cpu");
-  const bool gpu = device->identity().backend != "cpu";
-  ProfileStore store(options.profiles, options.budget > 0.0 || options.cpu_budget > 0.0
-                                           ? ProfileStore::Access::read_write
-                                           : ProfileStore::Access::read);
-  Json document{{"command", command},
-                {"commit", options.commit},
-                {"templates", template_digests({&sonfin::train_family()}, device->identity().backend)},
-                {"device", device->identity().text()},
-                {"name", device->identity().name},
-                {"cpu", cpu->identity().name},
-                {"cores", cpu->identity().units},
-                {"driver", device->provenance().driver},
-                {"clocks", device->provenance().clocks},
-                {"date", device->provenance().date},
-                {"unit", "seconds per epoch"},
-                {"complete", false},
-                {"sets", Json::array()}};
-  const auto save = [&] { write_file(options.output, document.dump(1) + "\n"); };
+  Attempt made;
+  try {
+    made.result = bench.run(way, set, options);
+  } catch (const DeviceFailure& failure) {
+    made.result = {{"failure", failure.what()}};
+    if (takes_device_down(failure.status()) && failure.status() != Status::out_of_memory) made.lost = failure;
+  }
+  made.result["wall_seconds"] = watch.seconds();
+  return made;
+}
+
+/// Runs what the file lacks. Each call begins one run at least, so that with any limit enough calls do all. A run that
+/// takes the device down is kept as a failure, so that the next call does not meet it again. Returns the exit code.
+int run(const Options& options, const std::string& command) {
+  constexpr int kCutShort = 124;  // as the program `timeout` has it
+  const Stopwatch watch;
+  Bench bench(options);
+  RunsFile file(options.output, {{"command", command}, {"date", bench.device->provenance().date}},
+                conditions(bench, options));
+  bool complete = true, begun = false;
   for (const std::string& name : options.sets) {
-    std::optional<TrainingSet> found;
-    try {
-      found = load_training_set(name, options.data, options.rows);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;
-      fmt::print(stderr, "left out: {}\n", error.what());
-      continue;
-    }
-    const TrainingSet& set = *found;
-    document["sets"].push_back({{"name", name},
-                                {"rows", set.rows.count()},
-                                {"dim", set.rows.dim},
-                                {"outputs", set.rows.outputs},
-                                {"max_rules", set.rules},
-                                {"runs", Json::object()}});
+    const auto is_there = [&](const std::string& way) { return file.has(name, way); };
+    if (std::ranges::all_of(options.ways, is_there)) continue;
+    const std::optional<TrainingSet> set = load(name, options);
+    complete = complete && set;
+    if (!set) continue;
+    const Json about{
+        {"rows", set->rows.count()}, {"dim", set->rows.dim}, {"outputs", set->rows.outputs}, {"max_rules", set->rules}};
     for (const std::string& way : options.ways) {
-      if (watch.seconds() > options.limit) return save();
-      if ((way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) || (!gpu && way != "cpu")) continue;
-      Json result;
-      try {
-        if (way == "heddle") result = run_heddle(*device, store, set, options);
-        if (way == "cpu") result = run_cpu(*cpu, store, set, options);
-        if (way == "atm") result = run_part(*device, atm_family(), set, options);
-        if (way == "captured") result = run_part(*device, captured_family(), set, options);
-        if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
-      } catch (const DeviceFailure& failure) {
-        result = {{"failure", failure.what()}};
+      if (is_there(way) || !bench.allows(way, *set)) continue;
+      if (std::exchange(begun, true) && watch.seconds() > options.limit) {
+        fmt::print(stderr, "whole_runs: cut short before {} {}; the same call goes on there\n", name, way);
+        return kCutShort;
       }
-      fmt::print(stderr, "{} {}: {}\n", name, way, result.dump());
-      document["sets"].back()["runs"][way] = std::move(result);
-      save();
+      Attempt made = attempt(bench, way, *set, options);
+      fmt::print(stderr, "{} {}: {}\n", name, way, made.result.dump());
+      file.add(name, about, way, std::move(made.result));
+      if (made.lost) throw *made.lost;
     }
   }
-  document["complete"] = document["sets"].size() == options.sets.size();
-  save();
+  file.end(complete);
+  return 0;
 }
 
 }  // namespace
@@ -329,13 +380,10 @@ int main(int argc, char** argv) {
                  "tries fewer than 8 configurations it is searched up to three times more");
   app.add_option("--cpu-budget", options.cpu_budget,
                  "seconds to tune the CPU for one set before; 0: the profiles as they are");
-  app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
+  app.add_option("--limit", options.limit, "seconds after which nothing new is begun; a later call goes on");
   app.add_option("--seed", options.seed);
-  app.add_option("--commit", options.commit, "recorded beside the results");
+  app.add_option("--commit", options.commit, "recorded beside the results; only runs of the same one are gone on with");
   app.add_option("--output", options.output, "JSON file");
   CLI11_PARSE(app, argc, argv);
-  return exit_code("whole_runs", [&] {
-    run(options, command_line(argc, argv));
-    return 0;
-  });
+  return exit_code("whole_runs", [&] { return run(options, command_line(argc, argv)); });
 }
