@@ -111,6 +111,17 @@ const Configuration& main_mapping(const SonfinLearner& learner) {
   return learner.ladder()[most->rung].configuration();
 }
 
+/// How far the network has grown after the first tenth of the first epoch's rows, in a run of its own.
+std::int64_t rules_after_a_tenth(SonfinLearner& learner, const TrainingSet& set, const Options& options) {
+  const std::int64_t tenth = std::max<std::int64_t>(set.rows.count() / 10, 1);
+  const sonfin::Network none{
+      .dim = set.rows.dim, .outputs = set.rows.outputs, .centres = {}, .widths = {}, .consequents = {}};
+  learner.begin(none, sonfin::control(set.options, tenth), permutation(set.rows.count(), options.seed, 1), 0, 0.0);
+  while (learner.advance()) {
+  }
+  return learner.rules();
+}
+
 Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set, const Options& options) {
   const auto notice = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   const Stopwatch watch;
@@ -123,6 +134,7 @@ Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set,
     result["threads"] = sonfin::train_family().host_threads(mapping, device.identity());
   }
   result["epochs"] = std::move(epochs);
+  result["rules_after_a_tenth"] = rules_after_a_tenth(learner, set, options);
   return result;
 }
 
