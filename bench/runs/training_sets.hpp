@@ -18,10 +18,11 @@ struct TrainingSet {
   sonfin::Hyperparameters options;
 };
 
+/// Those of the published table.
 [[nodiscard]] const std::vector<std::string>& training_set_names();
-/// `folder`: where the files lie, at any depth; `rows`: at most so many, 0: all. Inputs scaled to 0..1, classes
-/// one-hot; "random-D" is drawn uniformly, with one target. Throws Error(usage) for another name, Error(input) if a
-/// file is missing.
+/// One of these, or "random-5000-long", which has 10000 rows. `folder`: where the files lie, at any depth; `rows`: at
+/// most so many, 0: all. Inputs scaled to 0..1, classes one-hot; "random-D" is drawn uniformly, with one target. Throws
+/// Error(usage) for another name, Error(input) if a file is missing.
 [[nodiscard]] TrainingSet load_training_set(const std::string& name, const std::filesystem::path& folder,
                                             std::int64_t rows = 0);
 

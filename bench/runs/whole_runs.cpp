@@ -2,7 +2,8 @@
 // the network passes through or with the profiles there are, on the CPU, and on the GPU with the published ways to map
 // the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host;
 // beside them the best that heddle launches for every sample, captured in a graph, searched likewise.
-// Writes JSON for whole_runs.py after every run.
+// Writes JSON for whole_runs.py after every run. A call that finds a file of the same commit, device and options goes
+// on with the runs that it lacks. Exit code: 124 if the limit cut it short.
 //
 //   whole_runs --data DIR --profiles h200.sqlite --sets letter,pendigits --epochs 2 --output whole_runs.json
 #include <fmt/format.h>
@@ -12,8 +13,6 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -26,9 +25,10 @@
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/bench/common/vintage.hpp"
 #include "heddle/bench/runs/host_decided.hpp"
+#include "heddle/bench/runs/rung_search.hpp"
+#include "heddle/bench/runs/runs_file.hpp"
 #include "heddle/bench/runs/training_sets.hpp"
 #include "heddle/bench/step/variants.hpp"
-#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -39,7 +39,6 @@
 #include "heddle/tuner/device_evaluator.hpp"
 #include "heddle/tuner/screening.hpp"
 #include "heddle/tuner/statistics.hpp"
-#include "heddle/tuner/tuner.hpp"
 
 using namespace heddle;
 using namespace heddle::bench;
@@ -107,9 +106,20 @@ Epoch with_learner(SonfinLearner& learner) {
 }
 
 /// The mapping that learnt most samples of the last epoch.
-std::string main_mapping(const SonfinLearner& learner) {
+const Configuration& main_mapping(const SonfinLearner& learner) {
   const auto most = std::ranges::max_element(learner.uses(), {}, &SonfinLearner::Use::samples);
-  return learner.ladder()[most->rung].configuration().text();
+  return learner.ladder()[most->rung].configuration();
+}
+
+/// How far the network has grown after the first tenth of the first epoch's rows, in a run of its own.
+std::int64_t rules_after_a_tenth(SonfinLearner& learner, const TrainingSet& set, const Options& options) {
+  const std::int64_t tenth = std::max<std::int64_t>(set.rows.count() / 10, 1);
+  const sonfin::Network none{
+      .dim = set.rows.dim, .outputs = set.rows.outputs, .centres = {}, .widths = {}, .consequents = {}};
+  learner.begin(none, sonfin::control(set.options, tenth), permutation(set.rows.count(), options.seed, 1), 0, 0.0);
+  while (learner.advance()) {
+  }
+  return learner.rules();
 }
 
 Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set, const Options& options) {
@@ -118,7 +128,14 @@ Json run_learner(Device& device, const Knowledge& known, const TrainingSet& set,
   SonfinLearner learner(device, known, set.rows, set.rules, notice);
   const double setup = watch.seconds();
   Json epochs = run_epochs(set, options, with_learner(learner));
-  return {{"setup_seconds", setup}, {"configuration", main_mapping(learner)}, {"epochs", std::move(epochs)}};
+  const Configuration& mapping = main_mapping(learner);
+  Json result{{"setup_seconds", setup}, {"configuration", mapping.text()}};
+  if (device.identity().backend == "cpu") {
+    result["threads"] = sonfin::train_family().host_threads(mapping, device.identity());
+  }
+  result["epochs"] = std::move(epochs);
+  result["rules_after_a_tenth"] = rules_after_a_tenth(learner, set, options);
+  return result;
 }
 
 /// Every capacity that the network passes through.
@@ -130,21 +147,52 @@ std::vector<Problem> rungs_of(const TrainingSet& set) {
   return problems;
 }
 
-/// Searches for every capacity; what is found is in `store`. The fewest configurations that were tried for one.
-std::int64_t search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set,
-                    double seconds, std::uint64_t seed) {
+/// Searches for a mapping of every capacity; what is found is in `store`. `seconds`: for one capacity.
+SearchDepth search(Device& device, const KernelFamily& family, ProfileStore& store, const TrainingSet& set,
+                   double seconds, std::uint64_t seed) {
   DeviceEvaluator evaluator(device, family, seed);
-  StopCondition stop({.seconds = seconds, .evaluations = {}});
-  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (const TuningResult& result : Tuner(evaluator, store, {.seed = seed}).tune(rungs_of(set), stop)) {
-    fewest = std::min(fewest, result.evaluations());
-  }
-  return fewest;
+  return search_rungs(evaluator, store, rungs_of(set), {.seconds = seconds, .evaluations = {}}, seed);
+}
+
+void note(Json& result, const SearchDepth& depth) {
+  result["fewest_configurations_tried"] = depth.tried;
+  result["configurations_allowed"] = depth.allowed;
+}
+
+/// In place of a run, since it would not show what a way can do.
+Json too_short(const SearchDepth& depth) {
+  Json result{{"failure", fmt::format("left out: of {} configurations only {} were tried for {}", depth.allowed,
+                                      depth.tried, depth.problem.text())}};
+  note(result, depth);
+  return result;
+}
+
+/// Searches the whole space for `seconds` altogether; not at all for 0, which leaves the profiles as they are.
+std::optional<SearchDepth> tune(Device& device, ProfileStore& store, const TrainingSet& set, double seconds,
+                                std::uint64_t seed) {
+  if (seconds <= 0.0) return std::nullopt;
+  const double for_each = seconds / static_cast<double>(rungs_of(set).size());
+  return search(device, sonfin::train_family(), store, set, for_each, seed);
+}
+
+/// With what the profiles choose, and how deep the search was that made them.
+Json run_tuned(Device& device, const ProfileStore& store, const TrainingSet& set, const Options& options,
+               const std::optional<SearchDepth>& depth) {
+  Json result = run_learner(device, store.knowledge(), set, options);
+  if (depth) note(result, *depth);
+  return result;
 }
 
 Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, const Options& options) {
-  if (options.budget > 0.0) (void)search(device, sonfin::train_family(), store, set, options.budget, options.seed);
-  return run_learner(device, store.knowledge(), set, options);
+  const auto depth = tune(device, store, set, options.budget, options.seed);
+  return run_tuned(device, store, set, options, depth);
+}
+
+/// Baselines are searched well or left out; of heddle's own runs the file says how well.
+Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Options& options) {
+  const auto depth = tune(cpu, store, set, options.cpu_budget, options.seed);
+  if (depth && !depth->is_enough()) return too_short(*depth);
+  return run_tuned(cpu, store, set, options, depth);
 }
 
 /// What was found in a part of the space, as if the whole space had been searched. As it is, the dispatcher would take
@@ -165,27 +213,17 @@ Knowledge of_whole_space(const Device& device, Knowledge known, const TrainingSe
 
 /// With the best mapping of a part of the space.
 Json run_part(Device& device, const KernelFamily& part, const TrainingSet& set, const Options& options) {
-  // A search that tried fewer is not called one. It goes on where the last one stopped.
-  constexpr std::int64_t kFewest = 8;
-  constexpr int kAttempts = 4;
   ProfileStore store(":memory:", ProfileStore::Access::read_write);
-  const double seconds = options.part_budget * static_cast<double>(rungs_of(set).size());
-  std::int64_t fewest = 0;
-  for (int attempt = 0; attempt < kAttempts && fewest < kFewest; ++attempt) {
-    fewest = search(device, part, store, set, seconds, options.seed);
-  }
+  const SearchDepth depth = search(device, part, store, set, options.part_budget, options.seed);
+  if (!depth.is_enough()) return too_short(depth);
   Json result = run_learner(device, of_whole_space(device, store.knowledge(), set), set, options);
-  result["fewest_configurations_tried"] = fewest;
+  note(result, depth);
   return result;
 }
 
-Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Options& options) {
-  if (options.cpu_budget > 0.0) (void)search(cpu, sonfin::train_family(), store, set, options.cpu_budget, options.seed);
-  return run_learner(cpu, store.knowledge(), set, options);
-}
-
-/// GPU-FNN with the block that combines as large as is fastest there: the publication does not say how large it is.
-Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem) {
+/// GPU-FNN with the block that combines as large as is fastest there: the publication does not say how large it is, and
+/// leaves nothing else open.
+Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem, SearchDepth& depth) {
   constexpr int kRounds = 5;
   const DeviceIdentity& device = evaluator.device();
   const std::vector<Configuration> variants =
@@ -193,6 +231,8 @@ Configuration fastest_gpu_fnn(Evaluator& evaluator, const Problem& problem) {
   compile(evaluator, variants, problem);
   const auto times =
       interleave(evaluator, variants, problem, choose_samples(evaluator, variants.front(), problem), kRounds);
+  const auto count = static_cast<std::int64_t>(variants.size());
+  if (depth.tried == 0 || count < depth.tried) depth = {.problem = problem, .tried = count, .allowed = count};
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (times[i].empty()) continue;
@@ -206,8 +246,9 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
   DeviceEvaluator evaluator(device, sonfin::train_family(), options.seed);
   const Stopwatch watch;
   Configuration last;
+  SearchDepth depth;
   HostDecidedLearner learner(device, set.rows, set.rules,
-                             [&](const Problem& problem) { return last = fastest_gpu_fnn(evaluator, problem); });
+                             [&](const Problem& problem) { return last = fastest_gpu_fnn(evaluator, problem, depth); });
   const double setup = watch.seconds();
   Json epochs =
       run_epochs(set, options, [&](auto& network, const auto& control, const std::vector<std::int32_t>& order) {
@@ -215,69 +256,121 @@ Json run_host_decided(Device& device, const TrainingSet& set, const Options& opt
         network = learner.network();
         return Learnt{.loss = learner.loss(), .seconds = {}};
       });
-  return {{"setup_seconds", setup}, {"configuration", last.text()}, {"epochs", std::move(epochs)}};
+  Json result{{"setup_seconds", setup}, {"configuration", last.text()}, {"epochs", std::move(epochs)}};
+  note(result, depth);
+  return result;
 }
 
-void run(const Options& options, const std::string& command) {
-  constexpr std::int64_t kMostInputsOfGpuFnn = 1024;
+/// What trains: the device and the CPU, and what both were tuned to.
+struct Bench {
+  std::unique_ptr<Device> device, cpu;
+  ProfileStore store;
+
+  explicit Bench(const Options& options)
+      : device(open_device(options.device)),
+        cpu(open_device("cpu")),
+        store(options.profiles, options.budget > 0.0 || options.cpu_budget > 0.0 ? ProfileStore::Access::read_write
+                                                                                 : ProfileStore::Access::read) {}
+
+  /// Whether the set can be trained in this way.
+  [[nodiscard]] bool allows(const std::string& way, const TrainingSet& set) const {
+    constexpr std::int64_t kMostInputsOfGpuFnn = 1024;
+    if (way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) return false;
+    return way == "cpu" || device->identity().backend != "cpu";
+  }
+
+  Json run(const std::string& way, const TrainingSet& set, const Options& options) {
+    if (way == "heddle") return run_heddle(*device, store, set, options);
+    if (way == "cpu") return run_cpu(*cpu, store, set, options);
+    if (way == "atm") return run_part(*device, atm_family(), set, options);
+    if (way == "captured") return run_part(*device, captured_family(), set, options);
+    return run_host_decided(*device, set, options);
+  }
+};
+
+/// All that decides what a run shows.
+Json conditions(const Bench& bench, const Options& options) {
+  const DeviceIdentity &device = bench.device->identity(), &cpu = bench.cpu->identity();
+  const Provenance provenance = bench.device->provenance();
+  return {{"commit", options.commit},
+          {"templates", template_digests({&sonfin::train_family()}, device.backend)},
+          {"choices", choice_digests({&sonfin::train_family()}, device.backend)},
+          {"device", device.text()},
+          {"name", device.name},
+          {"cpu", cpu.name},
+          {"cores", cpu.units},
+          {"driver", provenance.driver},
+          {"clocks", provenance.clocks},
+          {"unit", "seconds per epoch"},
+          {"options",
+           {{"epochs", options.epochs},
+            {"rows", options.rows},
+            {"seed", options.seed},
+            {"budget", options.budget},
+            {"part_budget", options.part_budget},
+            {"cpu_budget", options.cpu_budget}}}};
+}
+
+/// Nothing if the set's file is missing, which is told on stderr.
+std::optional<TrainingSet> load(const std::string& name, const Options& options) {
+  try {
+    return load_training_set(name, options.data, options.rows);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    fmt::print(stderr, "left out: {}\n", error.what());
+    return std::nullopt;
+  }
+}
+
+struct Attempt {
+  Json result;                        ///< or the reason why there is none
+  std::optional<DeviceFailure> lost;  ///< after this the device cannot be used
+};
+
+Attempt attempt(Bench& bench, const std::string& way, const TrainingSet& set, const Options& options) {
   const Stopwatch watch;
-  const auto device = open_device(options.device);
-  const auto cpu = open_device("cpu");
-  const bool gpu = device->identity().backend != "cpu";
-  ProfileStore store(options.profiles, options.budget > 0.0 || options.cpu_budget > 0.0
-                                           ? ProfileStore::Access::read_write
-                                           : ProfileStore::Access::read);
-  Json document{{"command", command},
-                {"commit", options.commit},
-                {"templates", template_digests({&sonfin::train_family()}, device->identity().backend)},
-                {"choices", choice_digests({&sonfin::train_family()}, device->identity().backend)},
-                {"device", device->identity().text()},
-                {"name", device->identity().name},
-                {"cpu", cpu->identity().name},
-                {"cores", cpu->identity().units},
-                {"driver", device->provenance().driver},
-                {"clocks", device->provenance().clocks},
-                {"date", device->provenance().date},
-                {"unit", "seconds per epoch"},
-                {"complete", false},
-                {"sets", Json::array()}};
-  const auto save = [&] { write_file(options.output, document.dump(1) + "\n"); };
+  Attempt made;
+  try {
+    made.result = bench.run(way, set, options);
+  } catch (const DeviceFailure& failure) {
+    made.result = {{"failure", failure.what()}};
+    if (takes_device_down(failure.status()) && failure.status() != Status::out_of_memory) made.lost = failure;
+  }
+  made.result["wall_seconds"] = watch.seconds();
+  return made;
+}
+
+/// Runs what the file lacks. Each call begins one run at least, so that with any limit enough calls do all. A run that
+/// takes the device down is kept as a failure, so that the next call does not meet it again. Returns the exit code.
+int run(const Options& options, const std::string& command) {
+  constexpr int kCutShort = 124;  // as the program `timeout` has it
+  const Stopwatch watch;
+  Bench bench(options);
+  RunsFile file(options.output, {{"command", command}, {"date", bench.device->provenance().date}},
+                conditions(bench, options));
+  bool complete = true, begun = false;
   for (const std::string& name : options.sets) {
-    std::optional<TrainingSet> found;
-    try {
-      found = load_training_set(name, options.data, options.rows);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;
-      fmt::print(stderr, "left out: {}\n", error.what());
-      continue;
-    }
-    const TrainingSet& set = *found;
-    document["sets"].push_back({{"name", name},
-                                {"rows", set.rows.count()},
-                                {"dim", set.rows.dim},
-                                {"outputs", set.rows.outputs},
-                                {"max_rules", set.rules},
-                                {"runs", Json::object()}});
+    const auto is_there = [&](const std::string& way) { return file.has(name, way); };
+    if (std::ranges::all_of(options.ways, is_there)) continue;
+    const std::optional<TrainingSet> set = load(name, options);
+    complete = complete && set;
+    if (!set) continue;
+    const Json about{
+        {"rows", set->rows.count()}, {"dim", set->rows.dim}, {"outputs", set->rows.outputs}, {"max_rules", set->rules}};
     for (const std::string& way : options.ways) {
-      if (watch.seconds() > options.limit) return save();
-      if ((way == "gpu-fnn" && set.rows.dim > kMostInputsOfGpuFnn) || (!gpu && way != "cpu")) continue;
-      Json result;
-      try {
-        if (way == "heddle") result = run_heddle(*device, store, set, options);
-        if (way == "cpu") result = run_cpu(*cpu, store, set, options);
-        if (way == "atm") result = run_part(*device, atm_family(), set, options);
-        if (way == "captured") result = run_part(*device, captured_family(), set, options);
-        if (way == "gpu-fnn") result = run_host_decided(*device, set, options);
-      } catch (const DeviceFailure& failure) {
-        result = {{"failure", failure.what()}};
+      if (is_there(way) || !bench.allows(way, *set)) continue;
+      if (std::exchange(begun, true) && watch.seconds() > options.limit) {
+        fmt::print(stderr, "whole_runs: cut short before {} {}; the same call goes on there\n", name, way);
+        return kCutShort;
       }
-      fmt::print(stderr, "{} {}: {}\n", name, way, result.dump());
-      document["sets"].back()["runs"][way] = std::move(result);
-      save();
+      Attempt made = attempt(bench, way, *set, options);
+      fmt::print(stderr, "{} {}: {}\n", name, way, made.result.dump());
+      file.add(name, about, way, std::move(made.result));
+      if (made.lost) throw *made.lost;
     }
   }
-  document["complete"] = document["sets"].size() == options.sets.size();
-  save();
+  file.end(complete);
+  return 0;
 }
 
 }  // namespace
@@ -296,16 +389,14 @@ int main(int argc, char** argv) {
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber);
   app.add_option("--budget", options.budget, "seconds to tune the GPU for one set before; 0: the profiles as they are");
   app.add_option("--part-budget", options.part_budget,
-                 "seconds to search ATM's space, or that of captured launches, for one capacity of a set");
+                 "seconds to search ATM's space, or that of captured launches, for one capacity of a set; where that "
+                 "tries fewer than 8 configurations it is searched up to three times more");
   app.add_option("--cpu-budget", options.cpu_budget,
                  "seconds to tune the CPU for one set before; 0: the profiles as they are");
-  app.add_option("--limit", options.limit, "seconds after which nothing new is begun");
+  app.add_option("--limit", options.limit, "seconds after which nothing new is begun; a later call goes on");
   app.add_option("--seed", options.seed);
-  app.add_option("--commit", options.commit, "recorded beside the results");
+  app.add_option("--commit", options.commit, "recorded beside the results; only runs of the same one are gone on with");
   app.add_option("--output", options.output, "JSON file");
   CLI11_PARSE(app, argc, argv);
-  return exit_code("whole_runs", [&] {
-    run(options, command_line(argc, argv));
-    return 0;
-  });
+  return exit_code("whole_runs", [&] { return run(options, command_line(argc, argv)); });
 }

@@ -59,6 +59,25 @@ std::vector<ContractCase> cases_by_form(const KernelFamily& family, const Device
   return all;
 }
 
+bool is_wanted(const Configuration& configuration, const ContractSample& sample) {
+  const auto has = [&](const std::string& word) { return configuration.text().find(word) != std::string::npos; };
+  return (sample.only.empty() || has(sample.only)) && (sample.except.empty() || !has(sample.except));
+}
+
+/// As many as the sample has at most: one of every family, then paths if they come first, then others.
+void keep_first(std::vector<ContractCase>& all, const ContractSample& sample) {
+  if (sample.paths_first) std::ranges::stable_partition(all, &ContractCase::is_path);
+  auto next = all.begin();
+  for (const auto& family : sample.families) {
+    const auto own = std::find_if(next, all.end(), [&](const ContractCase& one) { return one.family == family.get(); });
+    if (own != all.end()) {
+      std::rotate(next, own, own + 1);
+      ++next;
+    }
+  }
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(sample.most), all.end());
+}
+
 }  // namespace
 
 std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const ContractSample& sample) {
@@ -88,6 +107,7 @@ std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const Con
           add({*configuration});
       }
       auto others = space.enumerate(problem);
+      std::erase_if(others, [&](const Configuration& one) { return !is_wanted(one, sample); });
       std::shuffle(others.begin(), others.end(), generator);
       if (sample.every_value) add(draw.covering(others, problem));
       add(draw.first(others, problem, sample.drawn));
@@ -109,29 +129,13 @@ std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const Con
                       problem.text() << ": " << configuration.text());
         continue;
       }
-      all.push_back({family.get(), problem, std::move(configuration)});
+      all.push_back({family.get(), problem, std::move(configuration), true});
     }
   }
-  if (!sample.only.empty()) {
-    std::erase_if(all, [&](const ContractCase& what) {
-      return what.configuration.text().find(sample.only) == std::string::npos;
-    });
-  }
-  if (!sample.except.empty()) {
-    std::erase_if(all, [&](const ContractCase& what) {
-      return what.configuration.text().find(sample.except) != std::string::npos;
-    });
-  }
+  std::erase_if(all, [&](const ContractCase& what) { return !is_wanted(what.configuration, sample); });
   if (all.size() > sample.most) {
     std::shuffle(all.begin(), all.end(), generator);
-    // One of every family comes first.
-    std::size_t first = 0;
-    for (const auto& family : sample.families) {
-      const auto own = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(),
-                                    [&](const ContractCase& one) { return one.family == family.get(); });
-      if (own != all.end()) std::swap(all[first++], *own);
-    }
-    all.erase(all.begin() + static_cast<std::ptrdiff_t>(sample.most), all.end());
+    keep_first(all, sample);
   }
   return all;
 }

@@ -1,10 +1,9 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "contract/contract_environment.hpp"
 #include "contract/device_contract.hpp"
 #include "contract/device_reference.hpp"
 #include "contract/wrong_kernels.hpp"
@@ -15,20 +14,12 @@
 namespace heddle {
 namespace {
 
-/// HEDDLE_CONTRACT_CASES: configurations to try at most, HEDDLE_CONTRACT_EXCEPT: a word (scheme=cluster) of those to
-/// leave out; for tools under which kernels are slow, or that do not know what they use.
-ContractSample sample() {
-  ContractSample sample{.drawn = 12, .forms = true, .thorough = true, .least = 500};  // 783 on an H200
-  if (const char* most = std::getenv("HEDDLE_CONTRACT_CASES")) {
-    sample = {.drawn = 1, .every_value = true, .large = false, .most = std::stoul(most)};
-  }
-  if (const char* except = std::getenv("HEDDLE_CONTRACT_EXCEPT")) sample.except = except;
-  return sample;
-}
+/// 783 configurations on an H200.
+const ContractSample kUsual{.drawn = 12, .forms = true, .thorough = true, .least = 500};
 
 TEST_CASE("the CUDA device keeps the contract of every device") {
   CudaDevice device(0);
-  run_device_contract(device, sample());
+  run_device_contract(device, contract::sample_of_environment(kUsual, device.identity()));
 }
 
 TEST_CASE("the float64 kernels of the reference compute what the reference computes, on a GPU") {

@@ -25,9 +25,10 @@ struct ContractSample {
   bool forms = false;  ///< of fuzzy arrays: every value in each type, layout and kind of matrix, mostly of small ones
   bool repeat = true;  ///< run each a second time and compare
   bool thorough = false;    ///< the whole verification for each, not one of its runs in turn
-  std::string only = {};    ///< leaves out those without this; empty: none
+  std::string only = {};    ///< leaves out, and does not draw, configurations without this; empty: none
   std::string except = {};  ///< leaves out configurations with this in their text; empty: none
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
+  bool paths_first = false;                                    ///< of these, those of contract_paths.cpp before others
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at
   /// The built-in ones and the one of the tests, or others.
   std::vector<std::shared_ptr<const KernelFamily>> families = test::families_with_carving().all();
@@ -37,6 +38,7 @@ struct ContractCase {
   const KernelFamily* family;
   Problem problem;
   Configuration configuration;
+  bool is_path = false;  ///< named in contract_paths.cpp
 };
 
 /// What try_configurations() tries on a device.

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "contract/device_contract.hpp"
-#include "heddle/runtime/device/emulator/emulator_device.hpp"
+#include "contract/large_gpu.hpp"
 
 namespace heddle {
 namespace {
@@ -25,16 +25,8 @@ void add_values(const Configuration& configuration, std::set<std::string>& to) {
   for (std::string value; values >> value;) to.insert(value);
 }
 
-/// A large GPU, without asking one.
-DeviceIdentity large_gpu() {
-  DeviceIdentity device = emulator_listing().identity.value();
-  device.backend = "cuda";
-  device.units = 132;
-  return device;
-}
-
 TEST_CASE("every value of every parameter of fuzzy arrays occurs in each type, layout and kind of matrix") {
-  const DeviceIdentity device = large_gpu();
+  const DeviceIdentity device = test::large_gpu();
   ContractSample sample{.drawn = 12, .forms = true};
   std::erase_if(sample.families, [](const auto& family) { return !family->name().starts_with("fuzzy-"); });
   const std::vector<ContractCase> all = contract_cases(device, sample);
@@ -72,7 +64,7 @@ TEST_CASE("every value of every parameter of fuzzy arrays occurs in each type, l
 }
 
 TEST_CASE("of large fuzzy arrays, which the host fills and compares, a GPU is tried with few configurations") {
-  const DeviceIdentity device = large_gpu();
+  const DeviceIdentity device = test::large_gpu();
   ContractSample sample{.drawn = 12, .forms = true};
   std::erase_if(sample.families, [](const auto& family) { return !family->name().starts_with("fuzzy-"); });
   const auto megabytes = [&](const ContractSample& of) {

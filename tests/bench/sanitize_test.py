@@ -1,0 +1,82 @@
+"""Tests of bench/evidence/sanitize_evidence with a compute-sanitizer that was made up: what it is asked and what is kept."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "evidence" / "sanitize_evidence"
+#: Notes how it was called, finds something if the shape is that of FAULTY.
+TOOL = """#!/usr/bin/env bash
+[ "$1" != --version ] || { echo 'Version made up'; exit; }
+echo "${HEDDLE_CONTRACT_ONLY:-every} ${HEDDLE_CONTRACT_CASES} $*" >>"$CALLS"
+echo 'cuda:0 (a card): 3 of 3 configurations tried'
+[ "${HEDDLE_CONTRACT_ONLY:-every}" != "${FAULTY:-}" ] || { echo '========= ERROR SUMMARY: 2 errors'; exit 9; }
+echo '========= ERROR SUMMARY: 0 errors'
+"""
+
+
+class Sanitize(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.calls = self.folder / "calls"
+        tool = self.folder / "compute-sanitizer"
+        tool.write_text(TOOL)
+        tool.chmod(0o755)
+
+    def run_it(self, *parts, commit="a", **more):
+        """What the tool was asked, and the exit code."""
+        self.calls.write_text("")
+        environment = os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}", "CALLS": str(self.calls),
+                                    "SHAPES": "storage=halves scheme=cluster every", "HEDDLE_COMMIT": commit} | more
+        done = subprocess.run([SCRIPT, self.folder, self.folder / "results", *parts], env=environment, capture_output=True,
+                              text=True, check=False)
+        return self.calls.read_text().splitlines(), done.returncode
+
+    def kept(self, tool):
+        return (self.folder / "results" / f"sanitize_{tool}.txt").read_text()
+
+    def test_each_shape_is_asked_for_by_its_word_and_all_families_without_one(self):
+        calls, code = self.run_it("memcheck")
+        self.assertEqual(code, 0)
+        self.assertEqual([call.split()[:6] for call in calls],
+                         [[shape, most, "--tool", "memcheck", "--report-api-errors", "no"]
+                          for shape, most in (("storage=halves", "16"), ("scheme=cluster", "16"), ("every", "48"))])
+        self.assertRegex(self.kept("memcheck"), r"^# commit a\n(.|\n)*== storage=halves, .* exit code 0, \d+ s\n"
+                         r"cuda:0 \(a card\): 3 of 3 configurations tried\n========= ERROR SUMMARY: 0 errors\n")
+        origins = json.loads((self.folder / "results" / "origins.json").read_text())
+        self.assertEqual(origins["files"]["sanitize_memcheck.txt"]["commit"], "a")
+
+    def test_every_tool_has_a_file(self):
+        self.run_it()
+        for tool in ("memcheck", "racecheck", "synccheck"):
+            self.assertIn("== every, ", self.kept(tool))
+
+    def test_a_finding_fails_the_part_and_only_that_shape_is_tried_again(self):
+        _, code = self.run_it("racecheck", FAULTY="scheme=cluster")
+        self.assertEqual(code, 1)
+        self.assertRegex(self.kept("racecheck"), r"== scheme=cluster, .* exit code 9, (.|\n)*2 errors")
+        calls, code = self.run_it("racecheck")
+        self.assertEqual([call.split()[0] for call in calls], ["scheme=cluster"])
+        self.assertEqual(code, 0)
+        self.assertEqual(self.kept("racecheck").count("exit code 0,"), 3)
+        self.assertNotIn("exit code 9", self.kept("racecheck"))
+
+    def test_another_commit_begins_anew(self):
+        self.run_it("synccheck")
+        self.assertEqual(self.run_it("synccheck")[0], [])
+        self.assertEqual(len(self.run_it("synccheck", commit="b")[0]), 3)
+        self.assertTrue(self.kept("synccheck").startswith("# commit b\n"))
+
+    def test_what_the_time_does_not_do_for_is_named_and_done_by_the_next_call(self):
+        calls, code = self.run_it("memcheck", HEDDLE_SANITIZER_LIMIT="0")
+        self.assertEqual((calls, code), ([], 1))
+        self.assertIn("== scheme=cluster: not tried, the time limit was reached", self.kept("memcheck"))
+        self.assertEqual(len(self.run_it("memcheck")[0]), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
