@@ -23,7 +23,7 @@ MEANINGS = {
     "fixed": "the one configuration that is best on average over all cells, found by search among all that every cell allows",
     "fixed per outputs": "likewise, one for each number of outputs",
     "best captured": "the fastest of what is launched for every sample (GPU-FNN, ATM, heddle's own, searched), in a captured graph",
-    "launched captured": "the best that heddle launches for every sample, searched, captured in a graph",
+    "launched captured": "the best that heddle launches for every sample, searched, captured in a graph, each launch set up after the one before it or while it runs",
     "atm captured": "ATM's winner, captured in a graph",
     "gpu-fnn captured": "GPU-FNN with its better combine size, captured in a graph",
     "atm": "architecture-aware thread mapping, the best of its own space: three launches per sample",
@@ -84,7 +84,9 @@ def pytorch_setting(file):
 
 def meaning(document, role):
     """A column in one line."""
-    return (OLDER_MEANINGS if "templates" not in document else {}).get(role, MEANINGS[role])
+    text = (OLDER_MEANINGS if "templates" not in document else {}).get(role, MEANINGS[role])
+    fixed = document.get("fixed", {}) if role == "fixed" else {}
+    return text + (f" ({fixed['candidates']} of {fixed['allowed']} tried)" if "allowed" in fixed else "")
 
 
 def stands_in(document):
