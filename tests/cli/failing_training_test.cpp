@@ -58,7 +58,7 @@ std::string compiler_of_tiring_kernels(const Workplace& place, int calls) {
 TEST_CASE("a training that fails midway leaves the model so far") {
   const Workplace place;
   const std::string profiles = changed_profile(
-      place, "configuration = 'coarsening=rules coarsen_count=2 block_size=16 threads=1 prune=0', time = 1000");
+      place, "configuration = 'coarsening=rules coarsen_count=2 block_size=4 threads=1 prune=0', time = 1000");
   const std::string data = place.write("data.csv", table(20'000, 3, 2, 1));
   const Variable variable("CXX", compiler_of_tiring_kernels(place, 1000));
   for (const bool compare : {false, true}) {

@@ -27,8 +27,10 @@ TEST_CASE("the contract finds a wrong path of a scheme of which it tries one con
   const KernelFamily& sound = sonfin::train_family();
   const auto complaints = [&](const KernelFamily& family) {
     const std::shared_ptr<const KernelFamily> unowned(std::shared_ptr<void>(), &family);
-    const ContractResult result =
-        try_configurations(*device, {.large = false, .repeat = false, .most = 1, .families = {unowned}});
+    ContractSample sample{.large = false, .repeat = false, .most = 1, .families = {unowned}};
+    // Where there is one rule, nothing moves: which case is drawn depends on the vectors of this processor.
+    while (contract_cases(device->identity(), sample).front().problem.at("rules") == 1) ++sample.seed;
+    const ContractResult result = try_configurations(*device, sample);
     CHECK(result.tried.at("sonfin-train") == 1);
     return result.complaints;
   };
