@@ -72,8 +72,8 @@ enum class VerificationExtent {
   all,      ///< all runs that a winner has to pass
 };
 
-/// Compiles, times and verifies the configurations of one family on one device. From one thread at a time. Functions
-/// that wait may throw Interrupted after the user asked to stop.
+/// Compiles, times and verifies the configurations of one family on one device. From one thread at a time; family() and
+/// device() at any time from others. Functions that wait may throw Interrupted after the user asked to stop.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;

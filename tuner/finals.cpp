@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/statistics.hpp"
@@ -113,8 +114,9 @@ Ranking rank(const std::vector<Finalist>& finalists) {
       ranking.order.push_back(i);
   }
   if (ranking.order.empty()) return ranking;
-  std::sort(ranking.order.begin(), ranking.order.end(),
-            [&](std::size_t a, std::size_t b) { return median(finalists[a].costs()) < median(finalists[b].costs()); });
+  // Who has dropped out was timed in the first rounds alone, when the clocks may have been higher.
+  const auto place_of = [&](std::size_t i) { return std::pair(finalists[i].beaten, median(finalists[i].costs())); };
+  std::ranges::sort(ranking.order, {}, place_of);
   const Finalist& fastest = finalists[ranking.order.front()];
   const auto tied = [&](std::size_t i) {
     // A finalist that dropped out was compared with the leader of its rounds; the present fastest may have been unlucky

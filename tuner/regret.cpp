@@ -162,7 +162,10 @@ Regret RegretMeter::measure(const Problem& problem, StopCondition& stop) {
     return regret;
   }
   regret.best_time = median(timed[winning].times);
-  regret.loss = regret.chosen_time / regret.best_time - 1.0;
+  // In the rounds that both had: who drops out has no later ones.
+  const std::span<const double> chosen_times = timed.front().times, best_times = timed[winning].times;
+  const std::size_t rounds = std::min(chosen_times.size(), best_times.size());
+  regret.loss = median(chosen_times.first(rounds)) / median(best_times.first(rounds)) - 1.0;
   return regret;
 }
 

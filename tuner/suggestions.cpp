@@ -75,7 +75,8 @@ std::vector<float> Suggestions::expected(const SearchedProblem& problem) const {
 
 std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, const std::vector<float>& expected,
                                               std::size_t most) const {
-  std::vector<Configuration> list = known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most));
+  std::vector<Configuration> list =
+      known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most / 2));
   add_fastest(problem, expected, most, list);
   list.resize(std::min(list.size(), most));
   for (Configuration& likely : evaluator_.family().likely_configurations(evaluator_.device(), problem.problem())) {

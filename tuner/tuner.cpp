@@ -51,7 +51,7 @@ class Tuning {
         models_(store.models_before(run)),
         lessons_(evaluator, known_, problems, agenda_, journal_, models_),
         schedule_(lessons_, stop, agenda_, most_active_, pool),
-        visits_(evaluator, store, options, callbacks, stop, journal_, lessons_, agenda_) {}
+        visits_(evaluator, store, options, callbacks, stop, journal_, lessons_, agenda_, pool) {}
 
   std::vector<TuningResult> tune() {
     const Phase first{.begin = 0.0, .length = agenda_.size() > 1 ? kFirstPass : 1.0};
@@ -124,14 +124,16 @@ class Tuning {
   }
 
   /// How many configurations a search tries first: the usual number, or fewer where searches have so far taken longer
-  /// than there is time for each that is left, so that no problem ends with its untuned default for lack of time.
+  /// than there is time for each that is left, so that no problem ends with its untuned default for lack of time. What
+  /// searches try besides is out of its reach.
   [[nodiscard]] std::size_t first_configurations(std::size_t active) const {
     constexpr double kFewest = 3.0, kUsual = Suggestions::kFirst;
     const auto left = stop_.seconds_left();
     const Visits::Usual& usual = visits_.usual();
-    if (!left || usual.seconds == 0.0) return Suggestions::kFirst;
+    if (!left || usual.searches == 0) return Suggestions::kFirst;
     const double may_take = *left / (schedule_.unstarted() + static_cast<double>(active));
-    return static_cast<std::size_t>(std::clamp(usual.configurations * may_take / usual.seconds, kFewest, kUsual));
+    const double too_many = usual.configurations * (1.0 - may_take / usual.seconds);
+    return static_cast<std::size_t>(std::clamp(usual.first - too_many, kFewest, kUsual));
   }
 
   /// Problems that count as tuned although this run has no result of them.

@@ -27,7 +27,8 @@ struct TunerOptions {
   /// `finalist_factor` for devices that do not share the host's processor. Their times are less noisy: in 450 finals on
   /// an H200, the winner was never more than 1.7 % behind in the screening.
   double quiet_finalist_factor = 1.02;
-  /// Interleaved repetitions of the finals: at least; and at most, if the medians do not separate before.
+  /// Interleaved repetitions of the finals, of the fastest: at least; and at most, if it cannot be told before what is
+  /// slower and what equally fast.
   int minimum_repetitions = 9;
   int maximum_repetitions = 31;
   /// On a CPU, more host threads are preferred over fewer only if their slowdown while one core is busy is at most the

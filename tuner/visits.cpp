@@ -32,7 +32,9 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
   SearchPlan plan;
   plan.expected = lessons_.suggestions().expected(problem);
   plan.first = lessons_.suggestions().first(problem, plan.expected, most_first);
-  return begin(place, planned, phase, std::move(time), problem, std::move(plan));
+  Visit visit = begin(place, planned, phase, std::move(time), problem, std::move(plan));
+  visit.most_first = most_first;
+  return visit;
 }
 
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
@@ -67,6 +69,7 @@ Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase&
     reporter_.progress(place, fraction_before, share, stage, now);
   };
   return {.place = place,
+          .most_first = Suggestions::kFirst,
           .planned = planned,
           .search = std::make_unique<ProblemSearch>(evaluator_, journal_, options_, problem, std::move(plan),
                                                     std::move(time), pace_, report)};
@@ -89,7 +92,7 @@ TuningResult Visits::finish(Visit& visit) {
 
   TuningResult result = search.result();
   lessons_.learn(search, result);
-  if (visit.planned.search) account(result);
+  account(visit, result);
   result.searched = visit.planned.search;
   result.change = visit.planned.change;
   if (result.profile) {
@@ -106,15 +109,17 @@ TuningResult Visits::finish(Visit& visit) {
   return result;
 }
 
-/// Other searches went on meanwhile, so that only what kept the run's own thread busy is this one's.
-void Visits::account(const TuningResult& result) {
+/// Other searches went on meanwhile, so that only what kept the run's own thread busy is this one's. A search that a
+/// continued run recalls took no time.
+void Visits::account(const Visit& visit, const TuningResult& result) {
   constexpr double kChoosing = 1.15;  // what is chosen and recorded comes on top
-  constexpr double kWeight = 0.1;     // of the latest
+  constexpr double kLeastWeight = 0.1;
+  if (!visit.planned.search || result.effort.measuring <= 0.0) return;
   const double seconds = kChoosing * (result.effort.waiting + result.effort.measuring + result.effort.verifying);
-  const auto configurations = static_cast<double>(result.evaluations());
-  const double weight = usual_.seconds == 0.0 ? 1.0 : kWeight;
+  const double weight = std::max(kLeastWeight, 1.0 / static_cast<double>(++usual_.searches));
   usual_.seconds += weight * (seconds - usual_.seconds);
-  usual_.configurations += weight * (configurations - usual_.configurations);
+  usual_.configurations += weight * (static_cast<double>(result.evaluations()) - usual_.configurations);
+  usual_.first += weight * (static_cast<double>(visit.most_first) - usual_.first);
 }
 
 TuningResult Visits::give_up(Visit& visit) {

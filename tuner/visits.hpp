@@ -22,7 +22,8 @@ namespace heddle {
 
 /// A visit of one problem that has begun.
 struct Visit {
-  std::size_t place = 0;  ///< of the problem: its place on the agenda, or behind it
+  std::size_t place = 0;                         ///< of the problem: its place on the agenda, or behind it
+  std::size_t most_first = Suggestions::kFirst;  ///< as begin() was told
   PlannedVisit planned;
   std::unique_ptr<ProblemSearch> search;
 };
@@ -37,7 +38,8 @@ struct Visit {
 class Visits {
  public:
   Visits(Evaluator& evaluator, ProfileStore& store, const TunerOptions& options, const TunerCallbacks& callbacks,
-         const StopCondition& stop, Journal& journal, Lessons& lessons, const std::vector<PlannedVisit>& agenda)
+         const StopCondition& stop, Journal& journal, Lessons& lessons, const std::vector<PlannedVisit>& agenda,
+         const PoolShare& pool)
       : evaluator_(evaluator),
         store_(store),
         options_(options),
@@ -47,7 +49,8 @@ class Visits {
         lessons_(lessons),
         places_(agenda.size()),
         reporter_(callbacks, stop, places_),
-        problems_(evaluator, stop, problems_of(agenda)),
+        problems_(evaluator, stop, problems_of(agenda),
+                  [pool](const Problem& problem) { return pool.has_another(problem); }),
         tried_(places_),
         results_(places_) {}
 
@@ -80,10 +83,12 @@ class Visits {
   /// Makes room for one more problem behind the agenda; returns its place.
   std::size_t add_place();
 
-  /// What finished searches took of the time of a run, seconds of each, and how many configurations each timed: means
-  /// in which the last ones count most. Zero before the first.
+  /// What finished searches took of the time of a run: means in which the last ten or so count most.
   struct Usual {
-    double seconds = 0.0, configurations = 0.0;
+    double seconds = 0.0;
+    double configurations = 0.0;  ///< that each tried
+    double first = 0.0;           ///< of these as begin() was told, `most_first`
+    std::int64_t searches = 0;
   };
   [[nodiscard]] const Usual& usual() const noexcept { return usual_; }
 
@@ -97,7 +102,7 @@ class Visits {
  private:
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                             const SearchedProblem& problem, SearchPlan plan);
-  void account(const TuningResult& result);
+  void account(const Visit& visit, const TuningResult& result);
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const;
 
   Evaluator& evaluator_;

@@ -31,7 +31,7 @@ StoredKnowledge::StoredKnowledge(const Evaluator& evaluator, const ProfileStore&
   const std::string family(evaluator.family().name());
   std::map<Problem, Transfer::Costs> costs;
   for (const Measurement& one : store.measurements(family, evaluator.device(), evaluator.kernels())) {
-    if (one.visit != 0 || !one.cost) continue;  // a final has times of its own
+    if (one.visit != 0 || !one.cost || one.cold_cache) continue;  // a final has times of its own
     if (auto configuration = parse_if_present(space, one.configuration)) {
       costs[one.key.problem].emplace_back(std::move(*configuration), *one.cost);
     }

@@ -23,7 +23,7 @@ class StoredKnowledge {
   [[nodiscard]] FixedKnowledge known() const { return {.winners = winners_, .costs = &costs_}; }
 
  private:
-  std::vector<Configuration> winners_;  // none twice, those of most problems first
+  std::vector<Configuration> winners_;  // those of most problems first
   std::optional<CostModel> model_;
   Transfer costs_;
 };

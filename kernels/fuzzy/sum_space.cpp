@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
 #include <vector>
 
 namespace heddle::fuzzy {
-namespace {}  // namespace
 
 Parameter cuts_parameter() {
   return {.name = "coarsen_cuts",

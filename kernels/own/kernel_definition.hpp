@@ -126,7 +126,7 @@ struct KernelDefinition {
   std::vector<Tunable> parameters;
   std::vector<std::string> constraints;  ///< have to be true of a configuration and a problem
   /// A constraint that is a function of the program: of the parameters alone, since worker processes do not have it.
-  /// What depends on sizes or the device is an expression.
+  /// What depends on sizes or the device is an expression. A tuning run calls it from two threads at a time.
   struct Condition {
     std::string name;  ///< shown when violated
     std::function<bool(const Configuration&)> holds;

@@ -143,7 +143,7 @@ void CallableKernel::start(Choice& choice, Lock& lock) {
   lock.unlock();  // others may look at the choice meanwhile
   try {
     kernel = load(untuned, choice.problem(), compile(kernels_of(untuned, choice.problem())));
-  } catch (const DeviceFailure&) {  // the default is also the last candidate, so that settle() tells of it
+  } catch (const DeviceFailure&) {  // the default is among the candidates, so that settle() tells of it
   } catch (const Error&) {
   } catch (...) {
     lock.lock();

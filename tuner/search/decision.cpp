@@ -51,13 +51,14 @@ void Decision::reach() {
   }
 }
 
-/// From what the screening has taken so far: each finalist is prepared once and measured maximum_repetitions times, and
-/// one verification on all shapes takes about as long as two on one.
+/// From what the screening has taken so far: each finalist is prepared once and measured maximum_repetitions times, on
+/// a quiet device minimum_repetitions times, and one verification on all shapes takes about as long as two on one.
 double Decision::expected_seconds() const {
   const TunerOptions& options = context_.options;
   const double of_screened =
       context_.effort.measuring / static_cast<double>(std::max<std::int64_t>(screener_.timed(), 1));
-  const double times = static_cast<double>(options.maximum_repetitions) / options.screening_repetitions;
+  const int rounds = context_.evaluator.shares_processor() ? options.maximum_repetitions : options.minimum_repetitions;
+  const double times = static_cast<double>(rounds) / options.screening_repetitions;
   const double of_finalist = times * of_screened + (options.energy ? kEnergySeconds : 0.0);
   return static_cast<double>(options.finalists) * of_finalist + 2.0 * verdicts_.longest_seconds();
 }

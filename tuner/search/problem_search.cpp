@@ -87,9 +87,9 @@ void ProblemSearch::refine() {
   if (others.empty()) return;
   queue_.clear();  // what was in flight when the time for screening ended
   queue_.add(affordable(std::move(others), 0));
-  const Pace of_proposals = pace_;  // of which this batch says nothing
+  const double of_proposals = pace_.batch_seconds;  // of which this batch says nothing
   if (!queue_.empty()) measure_batch(stop_);
-  pace_ = of_proposals;
+  pace_.batch_seconds = of_proposals;
   queue_.clear();
 }
 

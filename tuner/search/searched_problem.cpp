@@ -8,11 +8,11 @@
 
 namespace heddle {
 
-SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem, double list_seconds, const Stop& stop)
+SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem, const Stop& gives_up, const Stop& stop)
     : evaluator_(evaluator),
       problem_(std::move(problem)),
       space_(evaluator.family().space(evaluator.device())),
-      candidates_(candidate_space(space_, problem_, list_seconds, stop)),
+      candidates_(candidate_space(space_, problem_, gives_up, stop)),
       untuned_(evaluator.family().default_configuration(evaluator.device(), problem_)),
       untuned_number_(find(untuned_)) {
   for (const NamedConfiguration& each : evaluator.family().named_configurations(evaluator.device())) {

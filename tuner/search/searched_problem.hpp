@@ -17,8 +17,8 @@ namespace heddle {
 /// Made once for all visits of a problem in a run. The evaluator must outlive it.
 class SearchedProblem {
  public:
-  /// `list_seconds`, `stop`: as of candidate_space().
-  SearchedProblem(const Evaluator& evaluator, Problem problem, double list_seconds, const Stop& stop);
+  /// `gives_up`, `stop`: as of candidate_space().
+  SearchedProblem(const Evaluator& evaluator, Problem problem, const Stop& gives_up, const Stop& stop);
   SearchedProblem(const SearchedProblem&) = delete;  // its spaces refer to it
   SearchedProblem& operator=(const SearchedProblem&) = delete;
 

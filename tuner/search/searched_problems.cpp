@@ -1,6 +1,8 @@
 #include "heddle/tuner/search/searched_problems.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace heddle {
@@ -15,42 +17,40 @@ double list_seconds(const StopCondition& stop) {
 
 }  // namespace
 
-SearchedProblems::SearchedProblems(const Evaluator& evaluator, const StopCondition& stop, std::vector<Problem> coming)
+SearchedProblems::SearchedProblems(const Evaluator& evaluator, const StopCondition& stop, std::vector<Problem> coming,
+                                   IsTaken is_taken)
     : evaluator_(evaluator), stop_(stop) {
   if (evaluator.shares_processor() || coming.size() < 2) return;
-  ahead_ = std::thread(
-      [this, seconds = list_seconds(stop), problems = std::move(coming)] { list_ahead(problems, seconds); });
+  try {
+    ahead_ = std::thread([this, seconds = list_seconds(stop), problems = std::move(coming),
+                          is_taken = std::move(is_taken)] { list_ahead(problems, is_taken, seconds); });
+  } catch (const std::system_error&) {  // no thread to be had: at() does it all
+  }
 }
 
 SearchedProblems::~SearchedProblems() {
-  {
-    const std::scoped_lock lock(changing_);
-    ends_ = true;
-  }
+  hurries_ = true;
   if (ahead_.joinable()) ahead_.join();
 }
 
 /// What fails here is left to at(), which fails where somebody hears of it.
-void SearchedProblems::list_ahead(const std::vector<Problem>& coming, double list_seconds) {
-  const auto ends = [this] {
-    const std::scoped_lock lock(changing_);
-    return ends_;
-  };
+void SearchedProblems::list_ahead(const std::vector<Problem>& coming, const IsTaken& is_taken, double seconds) {
   for (const Problem& problem : coming) {
+    if (hurries_) return;
+    if (is_taken && is_taken(problem)) continue;
     {
       const std::scoped_lock lock(changing_);
-      if (ends_) return;
       if (!problems_.try_emplace(problem).second) continue;
     }
-    std::unique_ptr<SearchedProblem> made;
+    std::unique_ptr<SearchedProblem> one;
     try {
-      made = std::make_unique<SearchedProblem>(evaluator_, problem, list_seconds, ends);
-    } catch (const std::exception&) {
-      made.reset();
+      one = made(problem, seconds);
+    } catch (...) {
+      one.reset();
     }
     const std::scoped_lock lock(changing_);
-    if (made) {
-      problems_.at(problem) = std::move(made);
+    if (one) {
+      problems_.at(problem) = std::move(one);
     } else {
       problems_.erase(problem);
     }
@@ -58,26 +58,39 @@ void SearchedProblems::list_ahead(const std::vector<Problem>& coming, double lis
   }
 }
 
+/// Lists from the thread ahead end when the run hurries; those of the run, which no other search waits for, at an
+/// interruption. Draws from a space that is not listed are the run's, whoever made it.
+std::unique_ptr<SearchedProblem> SearchedProblems::made(const Problem& problem, double seconds) const {
+  const bool is_run = std::this_thread::get_id() == run_;
+  const Stop late = stop_after(seconds);
+  const Stop gives_up = [this, is_run, late] { return late() || (is_run ? stop_.interrupted() : hurries_.load()); };
+  const Stop over = [this] { return std::this_thread::get_id() == run_ ? is_over() : hurries_.load(); };
+  return std::make_unique<SearchedProblem>(evaluator_, problem, gives_up, over);
+}
+
+bool SearchedProblems::is_over() const { return stop_.interrupted() || stop_.seconds_left().value_or(1.0) <= 0.0; }
+
 const SearchedProblem& SearchedProblems::at(const Problem& problem) {
+  constexpr std::chrono::milliseconds kLook{20};
   std::unique_lock lock(changing_);
   while (true) {
     const auto [entry, is_new] = problems_.try_emplace(problem);
     if (is_new) break;
     if (entry->second) return *entry->second;
-    changed_.wait(lock);
+    if (is_over()) hurries_ = true;
+    changed_.wait_for(lock, kLook);
   }
   lock.unlock();
-  const auto over = [this] { return stop_.interrupted() || stop_.seconds_left().value_or(1.0) <= 0.0; };
-  std::unique_ptr<SearchedProblem> made;
+  std::unique_ptr<SearchedProblem> one;
   try {
-    made = std::make_unique<SearchedProblem>(evaluator_, problem, list_seconds(stop_), over);
+    one = made(problem, list_seconds(stop_));
   } catch (...) {
     lock.lock();
     problems_.erase(problem);
     throw;
   }
   lock.lock();
-  return *(problems_.at(problem) = std::move(made));
+  return *(problems_.at(problem) = std::move(one));
 }
 
 }  // namespace heddle

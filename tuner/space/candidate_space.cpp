@@ -32,16 +32,15 @@ CandidateSpace::Costs CandidateSpace::distances(const Level* levels) const {
   return costs;
 }
 
-std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem, double list_seconds,
+std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem, const Stop& gives_up,
                                                 const Stop& stop) {
   // An estimate is uncertain. It decides only where it leaves no doubt.
   constexpr double kNoDoubt = 64.0, kCheckFrom = 16.0;
   const auto most = static_cast<double>(kMostListed);
-  const Stop late = stop_after(list_seconds);
   const bool hopeless =
-      unconstrained(space) > kCheckFrom * most && space.estimate(problem, 100, late) > kNoDoubt * most;
+      unconstrained(space) > kCheckFrom * most && space.estimate(problem, 100, gives_up) > kNoDoubt * most;
   if (!hopeless) {
-    if (auto listed = ListedSpace::list(space, problem, kMostListed, kMostListSteps, late)) return listed;
+    if (auto listed = ListedSpace::list(space, problem, kMostListed, kMostListSteps, gives_up)) return listed;
   }
   return std::make_unique<DrawnSpace>(space, problem, stop);
 }

@@ -65,10 +65,11 @@ class CandidateSpace {
   Coordinates coordinates_;
 };
 
-/// A space of up to about a million configurations is listed, a larger one is not, nor one whose list takes longer than
-/// `list_seconds`: constraints may be dear. When `stop` says so, a space that is not listed draws and finds nothing
-/// more; it is asked as long as the space lives.
+/// A space of up to about a million configurations is listed, a larger one is not, nor one of whose list `gives_up`
+/// says that it takes too long: constraints may be dear. When `stop` says so, a space that is not listed draws and
+/// finds nothing more; it is asked as long as the space lives.
 [[nodiscard]] std::unique_ptr<CandidateSpace> candidate_space(const SearchSpace& space, const Problem& problem,
-                                                              double list_seconds = 10.0, const Stop& stop = {});
+                                                              const Stop& gives_up = stop_after(10.0),
+                                                              const Stop& stop = {});
 
 }  // namespace heddle

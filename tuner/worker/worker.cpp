@@ -83,11 +83,12 @@ void Worker::start() {
     retire();
     throw Error(ErrorKind::device, fmt::format("{} is lost: another card has its label now", label_));
   }
-  unit_ = unit;
+  if (unit_) return;  // the same card as before; other threads may be reading what is known of it
   label_ = device.at("label");
   remark_ = device.at("remark");
   identity_ = DeviceIdentity::parse(device.at("identity").get<std::string>());
   shares_processor_ = device.at("shares_processor");
+  unit_ = unit;
 }
 
 json Worker::ask(const json& question, double seconds, const Stop& stop) {

@@ -46,7 +46,8 @@ struct WorkerOptions {
   Stop stop = {};                                    ///< ends every wait: the process is killed then
 };
 
-/// Holds one device in one process; several families may use it. From the thread that made it.
+/// Holds one device in one process; several families may use it. From the thread that made it, but for what is known of
+/// the device.
 class Worker {
  public:
   // Functions that wait throw Interrupted as soon as WorkerOptions::stop returns true.
