@@ -11,8 +11,8 @@ namespace {
 
 TEST_CASE("blocks of every link agree after every round of exchange") {
   const auto device = open_device("emulator");
-  const std::vector<std::pair<std::string, int>> cases{
-      {"block", 1}, {"cluster", 2}, {"cluster", 7}, {"grid", 2}, {"grid", 37}, {"grid", 97}, {"grid", 129}};
+  const std::vector<std::pair<std::string, int>> cases{{"block", 1}, {"cluster", 2}, {"cluster", 7}, {"grid", 2},
+                                                       {"grid", 37}, {"grid", 97},   {"grid", 129}};
   for (const auto& one : cases) {
     CAPTURE(one.first);
     CAPTURE(one.second);
