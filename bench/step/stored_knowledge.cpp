@@ -43,6 +43,7 @@ StoredKnowledge::StoredKnowledge(const Evaluator& evaluator, const ProfileStore&
     if (profile.key.device == evaluator.device()) ++problems_won[profile.configuration];
   }
   std::vector<std::pair<int, std::string>> ranked;
+  ranked.reserve(problems_won.size());
   for (const auto& [configuration, problems] : problems_won) ranked.emplace_back(-problems, configuration);
   std::ranges::sort(ranked);
   for (const auto& [problems, text] : ranked) {
