@@ -66,7 +66,8 @@ bool is_wanted(const Configuration& configuration, const ContractSample& sample)
 
 /// As many as the sample has at most: one of every family, then paths if they come first, then others.
 void keep_first(std::vector<ContractCase>& all, const ContractSample& sample) {
-  if (sample.paths_first) std::ranges::stable_partition(all, &ContractCase::is_path);
+  if (sample.paths_first)
+    std::stable_partition(all.begin(), all.end(), [](const ContractCase& one) { return one.is_path; });
   auto next = all.begin();
   for (const auto& family : sample.families) {
     const auto own = std::find_if(next, all.end(), [&](const ContractCase& one) { return one.family == family.get(); });
