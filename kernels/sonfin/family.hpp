@@ -24,6 +24,9 @@ class Family : public KernelFamily {
   Configuration default_configuration(const DeviceIdentity& device, const Problem& sizes) const final {
     return mapping(device.backend).default_configuration(device, sizes);
   }
+  std::vector<Configuration> likely_configurations(const DeviceIdentity& device, const Problem& sizes) const final {
+    return mapping(device.backend).likely_configurations(device, sizes);
+  }
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const final {
     return mapping(device.backend).named_configurations(device);
   }

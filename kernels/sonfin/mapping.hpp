@@ -18,6 +18,9 @@ class Mapping {
   [[nodiscard]] virtual SearchSpace space(const DeviceIdentity& device) const = 0;
   [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device,
                                                             const Problem& problem) const = 0;
+  [[nodiscard]] virtual std::vector<Configuration> likely_configurations(const DeviceIdentity&, const Problem&) const {
+    return {};
+  }
   [[nodiscard]] virtual std::vector<NamedConfiguration> named_configurations(const DeviceIdentity&) const { return {}; }
   [[nodiscard]] virtual Layout layout(const Configuration& configuration, const Problem& problem,
                                       const DeviceIdentity& device) const = 0;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "heddle/kernels/common/options.hpp"
 #include "heddle/kernels/error.hpp"
@@ -374,6 +375,33 @@ std::vector<std::string> resident_candidates(const DeviceIdentity& device, const
   return candidates;
 }
 
+/// The grid of 256 threads a block that streams the fewest bytes; of several, the one whose threads have the fewest
+/// rules. Bytes decide, because where much streams, these take longer than all else (docs/performance.md, "Rules that
+/// do not fit on chip"). Larger blocks have half of the registers: 862 bytes of them are spilled at 4000x2048x26, 140
+/// with 256 threads (ptxas 13.0, sm_90). All of this is counted: no GPU has timed such a grid yet. Nothing where the
+/// space has none.
+std::optional<Configuration> streaming_default(const SearchSpace& space, const Problem& problem) {
+  constexpr std::int64_t kBlock = 256, kMostRules = 8;
+  std::optional<Configuration> best;
+  std::pair<std::int64_t, std::int64_t> least;  // bytes that stream, rules of a thread
+  for (std::int64_t lanes = 2 * kWarp; lanes <= kBlock; lanes *= 2) {
+    for (std::int64_t count = 1; count <= kMostRules; ++count) {
+      for (std::int64_t kept = 0; kept <= std::min(count - 1, kMostKept); ++kept) {
+        Configuration candidate = space.parse(
+            fmt::format("scheme=grid coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage=stream "
+                        "kept_rules={}",
+                        count, count > 1 ? " coarsening=rules" : "", kBlock, lanes, kept));
+        if (space.violated(candidate, problem)) continue;
+        const std::pair here(ResidentShape(candidate, problem).streamed_bytes(), count);
+        if (best && here >= least) continue;
+        least = here;
+        best = std::move(candidate);
+      }
+    }
+  }
+  return best;
+}
+
 /// One pack of four inputs per thread, up to two warps per rule. Overlapped launches gain a tenth at most sizes and
 /// lose half at some, so they are left to configurations that were measured.
 std::vector<std::string> launched_candidates(const DeviceIdentity& device, const Problem& problem) {
@@ -393,6 +421,15 @@ std::vector<std::string> launched_candidates(const DeviceIdentity& device, const
   return candidates;
 }
 
+std::optional<Configuration> first_allowed(const SearchSpace& space, const std::vector<std::string>& candidates,
+                                           const Problem& problem) {
+  for (const std::string& text : candidates) {
+    Configuration candidate = space.parse(text);
+    if (!space.violated(candidate, problem)) return candidate;
+  }
+  return std::nullopt;
+}
+
 class TrainMapping final : public Mapping {
  public:
   const TemplateSource& source() const override {
@@ -404,14 +441,21 @@ class TrainMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     const SearchSpace all = space(device);
-    for (const auto& candidates : {resident_candidates(device, problem), launched_candidates(device, problem)}) {
-      for (const std::string& text : candidates) {
-        Configuration candidate = all.parse(text);
-        if (!all.violated(candidate, problem)) return candidate;
-      }
-    }
+    if (auto resident = first_allowed(all, resident_candidates(device, problem), problem)) return *std::move(resident);
+    if (auto streaming = streaming_default(all, problem)) return *std::move(streaming);
+    if (auto launched = first_allowed(all, launched_candidates(device, problem), problem)) return *std::move(launched);
     throw Error(ErrorKind::usage,
                 fmt::format("{} is too large for the sonfin-train kernels on {}", problem.text(), device.name));
+  }
+
+  /// Where the default streams, the launched scheme too: no GPU has said which of them is faster, and it asks for less.
+  std::vector<Configuration> likely_configurations(const DeviceIdentity& device,
+                                                   const Problem& problem) const override {
+    std::vector<Configuration> likely;
+    if (!streams(default_configuration(device, problem))) return likely;
+    if (auto launched = first_allowed(space(device), launched_candidates(device, problem), problem))
+      likely.push_back(*std::move(launched));
+    return likely;
   }
 
   std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {

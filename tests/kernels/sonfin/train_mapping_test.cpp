@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/sonfin/cuda/resident_shape.hpp"
@@ -126,8 +127,49 @@ TEST_CASE("rules that do not fit on chip stream from global memory, requested ah
   CHECK(space.violated(space.parse("scheme=block coarsen_count=8 coarsening=rules block_size=256 threads_per_rule=64 "
                                    "vector=4 storage=stream kept_rules=0"),
                        problem(32, 200000, 1)));
-  // Without a profile the default stays what it is until a GPU has timed this.
-  CHECK(!is_resident(family.default_configuration(kHopper, large)));
+}
+
+TEST_CASE(
+    "where rules do not fit on chip, the default is the grid that streams the fewest bytes, before the launched") {
+  const KernelFamily& family = train_family();
+  const SearchSpace space = family.space(kHopper);
+  const auto level_of = [&](std::size_t parameter, const Value& value) {
+    const auto& values = space.parameters()[parameter].values;
+    return static_cast<SearchSpace::Level>(std::ranges::find(values, value) - values.begin());
+  };
+  const SearchSpace::Order streaming = [&](std::size_t parameter, std::vector<SearchSpace::Level>& levels) {
+    const std::string& name = space.parameters()[parameter].name;
+    if (name == "storage") levels = {level_of(parameter, std::string("stream"))};
+    if (name == "scheme") levels = {level_of(parameter, std::string("grid"))};
+    if (name == "vector") levels = {level_of(parameter, std::int64_t{4})};
+  };
+  for (const Problem& sizes : {problem(1057, 5000, 1), problem(1200, 5000, 10), problem(2000, 5000, 1),
+                               problem(4000, 5000, 1), problem(1000, 10000, 1), problem(4000, 2048, 26)}) {
+    const Configuration chosen = family.default_configuration(kHopper, sizes);
+    CAPTURE(sizes.text());
+    CAPTURE(chosen.text());
+    REQUIRE(is_resident(chosen));
+    CHECK(!space.violated(chosen, sizes));
+    const std::int64_t bytes = ResidentShape(chosen, sizes).streamed_bytes();
+    CHECK(bytes > 0);
+    space.walk(sizes, streaming, [&](const Configuration& other, const std::vector<SearchSpace::Level>&) {
+      CAPTURE(other.text());
+      CHECK(ResidentShape(other, sizes).streamed_bytes() >= bytes);
+      return true;
+    });
+    // Behind it comes a launched scheme, of another kind: it needs neither the room nor that all blocks run at once.
+    const std::vector<Configuration> likely = family.likely_configurations(kHopper, sizes);
+    REQUIRE(likely.size() == 1);
+    CHECK(!is_resident(likely.front()));
+    CHECK(!space.violated(likely.front(), sizes));
+  }
+  // Nothing streams where all fits, nor where rules have few inputs or are more than the card has threads for.
+  CHECK(family.likely_configurations(kHopper, problem(1056, 5000, 1)).empty());
+  for (const Problem& sizes : {problem(200000, 64, 1), problem(100000, 5000, 1)}) {
+    CAPTURE(sizes.text());
+    CHECK(!is_resident(family.default_configuration(kHopper, sizes)));
+    CHECK(family.likely_configurations(kHopper, sizes).empty());
+  }
 }
 
 TEST_CASE("how blocks look for packets: what the templates have of themselves is not named, other values are") {

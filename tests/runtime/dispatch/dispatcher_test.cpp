@@ -135,6 +135,16 @@ TEST_CASE("where the untuned default cannot run, what is likely to be fast comes
   }
 }
 
+TEST_CASE("behind an untuned default that streams its rules comes a launched scheme") {
+  const KernelFamily& family = sonfin::train_family();
+  const std::vector<Candidate> candidates = Dispatcher(kHere, family, {}).candidates(sonfin::problem(2000, 5000, 1));
+  REQUIRE(candidates.size() == 2);
+  CHECK(candidates[0].tier == Tier::fallback);
+  CHECK(candidates[0].configuration.word("storage") == "stream");
+  CHECK(candidates[1].tier == Tier::likely);
+  CHECK(candidates[1].configuration.word("scheme") == "graph");
+}
+
 TEST_CASE("where the model does not know the untuned default's shape, the default stays") {
   const KernelFamily& family = sonfin::train_family();
   const Problem wide = sonfin::problem(96, 2000, 1);
