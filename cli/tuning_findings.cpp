@@ -80,6 +80,18 @@ double over_default(const TuningSummary::Gain& gain) {
   return std::exp(gain.log_sum / static_cast<double>(gain.problems));
 }
 
+/// "at least 1.06 times as fast as the best single mapping, ...".
+std::string gain_over(const SingleMapping& single) {
+  std::string known = fmt::format("known at {} of {}: measured at {}", single.tried, single.problems, single.measured);
+  if (single.expected > 0) known += fmt::format(", expected by the model of times at {}", single.expected);
+  if (const std::size_t others = single.tried - single.measured - single.expected; others > 0) {
+    known += fmt::format(", at {} that do not allow it the untuned default stands in", others);
+  }
+  return fmt::format("{} {} times as fast as the best single mapping, {} ({})",
+                     single.expected > 0 ? "about" : "at least", short_number(std::exp(single.mean_log_ratio)),
+                     single.configuration, known);
+}
+
 /// "sonfin-train: 1.12 times as fast as the untuned default, ...".
 std::string gain_line(const std::string& family, const TuningSummary::Gain& gain) {
   std::string line;
@@ -87,9 +99,7 @@ std::string gain_line(const std::string& family, const TuningSummary::Gain& gain
     line = fmt::format("{}: {} times as fast as the untuned default (geometric mean of {})", family,
                        short_number(over_default(gain)), counted(gain.problems, "problem"));
     if (gain.single) {
-      line += fmt::format("; at least {} times as fast as the best single mapping, {} (known at {} of {})",
-                          short_number(std::exp(gain.single->mean_log_ratio)), gain.single->configuration,
-                          gain.single->tried, gain.single->problems);
+      line += "; " + gain_over(*gain.single);
     } else if (gain.problems > 1) {
       line += "; no single mapping was tried at half of them, which could be compared with";
     }
@@ -181,6 +191,8 @@ Json TuningSummary::gains_document() const {
       single = {{"configuration", gain.single->configuration},
                 {"factor", std::exp(gain.single->mean_log_ratio)},
                 {"tried", gain.single->tried},
+                {"measured", gain.single->measured},
+                {"expected", gain.single->expected},
                 {"problems", gain.single->problems}};
     }
     document[family] = {{"over_default", over_default(gain)}, {"problems", gain.problems}, {"over_single", single}};

@@ -18,16 +18,12 @@ Lessons::Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::ve
     if (visit.search && visit.profile) coverage_.add_tuned(visit.problem);
   }
   for (const Profile& profile : known_.profiles()) {
-    const Transfer::Costs costs = known_.parse(journal.earlier_costs(profile.key.problem));
-    suggestions_.learn(profile.key.problem, costs);
-    last_choices_.learn(costs);
+    learn(profile.key.problem, known_.parse(journal.earlier_costs(profile.key.problem)));
   }
 }
 
 void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
-  const Transfer::Costs costs = search.attempts().costs();
-  suggestions_.learn(result.problem, costs);
-  last_choices_.learn(costs);
+  learn(result.problem, search.attempts().costs());
   if (result.out_of_time) {
     seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / pilot_operations(result.problem));
   }
@@ -39,6 +35,23 @@ void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
     }
   }
   coverage_.add_tuned(result.problem);
+}
+
+void Lessons::learn(const Problem& problem, const Transfer::Costs& costs) {
+  suggestions_.learn(problem, costs);
+  last_choices_.learn(costs);
+  auto& known = costs_[problem];
+  for (const auto& [configuration, cost] : costs) known.insert_or_assign(configuration.text(), cost);
+}
+
+std::optional<LikelyMapping> Lessons::likely_single_mapping(const std::vector<Profile>& winners) const {
+  return heddle::likely_single_mapping(evaluator_.family(), evaluator_.device(), winners, costs_, model_of_times());
+}
+
+ExpectedCost Lessons::model_of_times() const {
+  return [this](const Configuration& configuration, const Problem& problem) {
+    return suggestions_.modelled(configuration, problem);
+  };
 }
 
 void Lessons::count_as_tuned(const std::vector<Problem>& problems) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "heddle/tuner/coverage.hpp"
@@ -9,6 +10,7 @@
 #include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/last_choices.hpp"
 #include "heddle/tuner/search/problem_search.hpp"
+#include "heddle/tuner/single_mapping.hpp"
 #include "heddle/tuner/suggestions.hpp"
 
 namespace heddle {
@@ -33,11 +35,16 @@ class Lessons {
   [[nodiscard]] const Coverage& coverage() const noexcept { return coverage_; }
   [[nodiscard]] const Suggestions& suggestions() const noexcept { return suggestions_; }
   [[nodiscard]] LastChoices& last_choices() noexcept { return last_choices_; }
+  /// As likely_single_mapping() of the problems with these winners, by what this run knows.
+  [[nodiscard]] std::optional<LikelyMapping> likely_single_mapping(const std::vector<Profile>& winners) const;
+  /// What the present model expects. The lessons must outlive it.
+  [[nodiscard]] ExpectedCost model_of_times() const;
   /// A lower bound of the seconds that the pilot run of the untuned default takes, from the slowest one that was
   /// stopped for want of time; 0 while there was none.
   [[nodiscard]] double least_pilot_seconds(const Problem& problem) const;
 
  private:
+  void learn(const Problem& problem, const Transfer::Costs& costs);
   [[nodiscard]] double pilot_operations(const Problem& problem) const;
 
   const Evaluator& evaluator_;
@@ -45,6 +52,7 @@ class Lessons {
   Coverage coverage_;
   Suggestions suggestions_;
   LastChoices last_choices_;
+  CostsOfProblems costs_;
   double seconds_per_operation_ = 0.0;  ///< a lower bound
 };
 

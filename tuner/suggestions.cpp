@@ -38,13 +38,16 @@ Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known,
       prior_(choose_model(evaluator.family(), evaluator.device(), models, nullptr, false)),
       model_(choose_model(evaluator.family(), evaluator.device(), models)),
       points_(evaluator.family(), evaluator.device()),
-      transfer_(evaluator.family().axes(),
-                [this](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
-                  const CostModel::Estimate estimate = model_ ? model_->estimate(configuration) : CostModel::Estimate();
-                  if (!estimate) return std::nullopt;
-                  const double microseconds = estimate(problem);
-                  return std::isfinite(microseconds) ? std::optional(microseconds) : std::nullopt;
-                }) {}
+      transfer_(evaluator.family().axes(), [this](const Configuration& configuration, const Problem& problem) {
+        return modelled(configuration, problem);
+      }) {}
+
+std::optional<double> Suggestions::modelled(const Configuration& configuration, const Problem& problem) const {
+  const CostModel::Estimate estimate = model_ ? model_->estimate(configuration) : CostModel::Estimate();
+  if (!estimate) return std::nullopt;
+  const double microseconds = estimate(problem);
+  return std::isfinite(microseconds) ? std::optional(microseconds) : std::nullopt;
+}
 
 void Suggestions::learn(const Problem& problem, const Transfer::Costs& costs) {
   transfer_.learn(problem, costs);

@@ -31,6 +31,9 @@ class Suggestions {
   /// measurements at other problems. Empty if the family has no model and too little was measured, or if the space is
   /// too large to be listed.
   [[nodiscard]] std::vector<float> expected(const SearchedProblem& problem) const;
+  /// The cost that the model expects, microseconds per unit; nothing without a model, or if it expects none in
+  /// particular.
+  [[nodiscard]] std::optional<double> modelled(const Configuration& configuration, const Problem& problem) const;
   /// Configurations to try before the strategy proposes; the family's likely ones come on top.
   static constexpr std::size_t kFirst = 8;
   /// The configurations to try first: the winners of the nearest problems and those with the lowest expected cost,

@@ -1,6 +1,7 @@
 #include "heddle/tuner/tuner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -25,12 +26,26 @@ namespace {
 // Shares of the time budget.
 constexpr double kFirstPass = 0.6;     // of a run with several problems: for the first search of each
 constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes between the problems
+// For the best single mapping: at most so much of the time that the first search of each problem leaves, and of all
+// evaluations. Of a minute that is 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
+constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
+constexpr int kMostSingleMappings = 3;  // at most so many are tried at all problems
 // A revisit starts only if at least this many times the duration of the last revisit is left.
 constexpr double kWorthRevisit = 1.0;
 // A configuration whose screened cost is below this factor of the winner's may be faster in the finals.
 constexpr double kChallengerFactor = 1.02;
 // When its environment has changed, a profile is measured again beside so many of the fastest other configurations.
 constexpr std::size_t kMaxContenders = 4;
+
+/// The winners of the problems that were asked for.
+std::vector<Profile> winners_asked_for(const std::vector<TuningResult>& results) {
+  std::vector<Profile> profiles;
+  profiles.reserve(results.size());
+  for (const TuningResult& result : results) {
+    if (result.profile && !result.is_between) profiles.push_back(*result.profile);
+  }
+  return profiles;
+}
 
 /// One call of Tuner::tune(): the phases of a tuning run.
 class Tuning {
@@ -56,9 +71,10 @@ class Tuning {
   std::vector<TuningResult> tune() {
     const Phase first{.begin = 0.0, .length = agenda_.size() > 1 ? kFirstPass : 1.0};
     const Phase rest{.begin = first.length, .length = 1.0 - first.length};
-    StopCondition time = stop_.slice(first.length, 1.0);
+    StopCondition time = stop_.slice(first.length, 1.0 - for_single_mapping());
     remeasure_changed(first, time);
     search_each(first, time);
+    try_single_mappings(rest);
     if (options_.tune_sizes_between) visit_between(rest);
     do {
       do {
@@ -143,6 +159,65 @@ class Tuning {
     return problems;
   }
 
+  /// Tries the likeliest best single mapping at the problems that did not, so that the run can say what a winner for
+  /// each problem gains over one mapping for all. Then another one, as long as that makes another one the likeliest.
+  void try_single_mappings(const Phase& phase) {
+    if (!compares_mappings()) return;
+    StopCondition time = stop_.slice(kSingleMappingTime, 1.0);
+    std::optional<Configuration> last;
+    for (int count = 0; count < kMostSingleMappings && !time.reached(); ++count) {
+      const auto likely = lessons_.likely_single_mapping(winners_asked_for(visits_.results()));
+      if (!likely || likely->configuration == last) return;
+      if (time.seconds_left().value_or(HUGE_VAL) < seconds_to_compile(*likely)) return;
+      last = likely->configuration;
+      try_everywhere(*likely, phase, time);
+    }
+  }
+
+  /// Whether this run compares its winners with a single mapping: by the time with a warm cache, as the report does.
+  [[nodiscard]] bool compares_mappings() const { return agenda_.size() > 1 && options_.goal().is_usual(); }
+
+  /// The part of the evaluations that the first searches leave for that: one for each problem.
+  [[nodiscard]] double for_single_mapping() const {
+    const auto left = stop_.evaluations_left();
+    if (!left || !compares_mappings()) return 0.0;
+    return std::min(kSingleMappingEvaluations, static_cast<double>(agenda_.size()) / static_cast<double>(*left));
+  }
+
+  /// How long its new kernels take all threads of the compiler, if they are as those so far.
+  [[nodiscard]] double seconds_to_compile(const LikelyMapping& mapping) const {
+    double seconds = 0.0;
+    std::int64_t evaluations = 0;
+    for (const TuningResult& result : visits_.results()) {
+      seconds += result.effort.compiling;
+      evaluations += result.evaluations();
+    }
+    if (evaluations == 0) return 0.0;
+    return static_cast<double>(mapping.kernels) * seconds / static_cast<double>(evaluations) /
+           static_cast<double>(std::max<std::size_t>(evaluator_.compiler_threads(), 1));
+  }
+
+  /// Measures it at all of them first, so that the time for that is not spent on finals. These follow where it was
+  /// faster than the winner, as long as the run has time.
+  void try_everywhere(const LikelyMapping& mapping, const Phase& phase, StopCondition& time) {
+    std::vector<Visit> faster;
+    auto next = mapping.untried.begin();
+    const auto start_next = [&](const std::vector<Visit>&) -> std::optional<Visit> {
+      if (next == mapping.untried.end() || time.reached()) return std::nullopt;
+      return visits_.begin_with(*next++, mapping.configuration, phase, time.slice(1.0, 1.0));
+    };
+    Visits::take_turns(most_active_, start_next, [&](Visit& visit) {
+      if (found_challenger(visit, 1.0)) {
+        faster.push_back(std::move(visit));
+      } else {
+        visits_.improve(visit.place, visits_.give_up(visit));
+      }
+    });
+    for (Visit& visit : faster) {
+      visits_.improve(visit.place, stop_.seconds_left() == 0.0 ? visits_.give_up(visit) : visits_.finish(visit));
+    }
+  }
+
   /// Makes a few measurements at untuned sizes within the cells of the grid. The sizes whose tuning lowers the expected
   /// loss most come first.
   void visit_between(const Phase& phase) {
@@ -191,21 +266,21 @@ class Tuning {
     };
     Visits::take_turns(most_active_, start_next, [&](Visit& visit) {
       revisit_seconds_ = visit.search->time().seconds_used();
-      const bool improves =
-          visits_.improve(visit.place, found_challenger(visit) ? visits_.finish(visit) : visits_.give_up(visit));
+      const bool improves = visits_.improve(
+          visit.place, found_challenger(visit, kChallengerFactor) ? visits_.finish(visit) : visits_.give_up(visit));
       improved = improved || improves;
     });
     return improved && !stop_.reached();
   }
 
-  /// Whether a configuration that this visit tried for the first time may be faster than the winner.
-  [[nodiscard]] bool found_challenger(const Visit& visit) const {
+  /// Whether a configuration that this visit tried for the first time cost less than `factor` times the winner.
+  [[nodiscard]] bool found_challenger(const Visit& visit, double factor) const {
     const Attempts& attempts = visit.search->attempts();
     const auto winner = attempts.cost(visits_.result(visit.place)->profile->configuration);
     for (const std::string& text : attempts.tried()) {
       const auto cost = attempts.cost(text);
       const bool fresh = !visits_.tried(visit.place).contains(text);
-      if (fresh && cost && (!winner || *cost < kChallengerFactor * *winner)) return true;
+      if (fresh && cost && (!winner || *cost < factor * *winner)) return true;
     }
     return false;
   }
@@ -216,13 +291,10 @@ class Tuning {
     const DeviceIdentity& device = evaluator_.device();
     std::vector<Measurement> measured = store_.measurements(std::string(family.name()), device, evaluator_.kernels());
     std::erase_if(measured, [](const Measurement& each) { return each.cold_cache; });
-    std::vector<Profile> winners;
-    winners.reserve(results.size());
-    for (const TuningResult& result : results) {
-      if (result.profile && !result.is_between) winners.push_back(*result.profile);
-    }
-    if (const auto single = best_single_mapping(family, device, winners, measured); single && callbacks_.single_mapping)
-      callbacks_.single_mapping(*single);
+    const ExpectedCost model = compares_mappings() ? lessons_.model_of_times() : ExpectedCost();
+    const auto single =
+        best_single_mapping(family, device, winners_asked_for(results), screened_costs(measured), model);
+    if (single && callbacks_.single_mapping) callbacks_.single_mapping(*single);
     if (can_be_timed(device.backend)) keep_model(measured);
   }
 

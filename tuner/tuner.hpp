@@ -43,8 +43,10 @@ class Tuner {
   /// 2. Every problem is searched, those without a profile first. A search tries the default, the named configurations,
   ///   the present profile, the winners of similar problems, and the configurations that earlier measurements make
   ///   promising; then the strategy proposes.
-  /// 3. If TunerOptions::tune_sizes_between is set, untuned sizes between the problems get a few measurements each.
-  /// 4. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
+  /// 3. The configuration that is likely to be the best one for all problems is tried where it was not (of several
+  ///   problems).
+  /// 4. If TunerOptions::tune_sizes_between is set, untuned sizes between the problems get a few measurements each.
+  /// 5. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
   ///
   /// At the end the family's model of times is fitted to all measurements of this device and kept.
   ///

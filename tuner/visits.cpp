@@ -55,6 +55,17 @@ std::optional<Visit> Visits::begin_again(std::size_t place, const Phase& phase, 
   return begin(place, again, phase, std::move(time), problem, std::move(plan));
 }
 
+Visit Visits::begin_with(const Problem& problem, const Configuration& configuration, const Phase& phase,
+                         StopCondition time) {
+  const auto found = std::ranges::find_if(
+      results_, [&](const std::optional<TuningResult>& each) { return each && each->problem == problem; });
+  const Profile& winner = *(*found)->profile;
+  const PlannedVisit again{.problem = problem, .search = false, .profile = winner, .change = {}};
+  const Configuration fastest = evaluator_.family().space(evaluator_.device()).parse(winner.configuration);
+  return begin(static_cast<std::size_t>(found - results_.begin()), again, phase, std::move(time),
+               {fastest, configuration});
+}
+
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                     const SearchedProblem& problem, SearchPlan plan) {
   if (planned.search) {

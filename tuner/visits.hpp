@@ -64,6 +64,9 @@ class Visits {
   /// Begins a visit that tries what earlier visits of the problem have not tried and the lessons now point to. Nothing
   /// if there is no such configuration.
   [[nodiscard]] std::optional<Visit> begin_again(std::size_t place, const Phase& phase, StopCondition time);
+  /// Begins a visit of a problem that has a winner: it tries `configuration` beside that one.
+  [[nodiscard]] Visit begin_with(const Problem& problem, const Configuration& configuration, const Phase& phase,
+                                 StopCondition time);
 
   /// Keeps up to `most_active` visits active. They take turns in a fixed order, so the order of all measurements does
   /// not depend on how fast anything is. `start_next(active)` begins a visit, or returns nothing if there is no further

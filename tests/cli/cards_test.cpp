@@ -1,6 +1,10 @@
 // Several GPUs of one machine, and GPUs that fail, with a driver that makes them up: driver/fake_driver.cpp.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -8,6 +12,7 @@
 #include <vector>
 
 #include "cli/program.hpp"
+#include "heddle/kernels/template_source.hpp"
 #include "runtime/device/environment_variable.hpp"
 #include "skip.hpp"
 
@@ -184,6 +189,37 @@ TEST_CASE("cards: those of one model share out the problems, another model tunes
   CHECK(shared == kAll);
 }
 
+TEST_CASE("cards: a tuning run says what it gains over one mapping for all sizes, with times that are made up") {
+  const Workplace place;
+  const Cards machine(place, kAnother);
+  if (cards_of(place).empty()) return;
+  // The driver makes blocks of 128 threads the fastest (0.05 ms), and of others 0.01 ms slower for each factor of 2.
+  // The first size allows 32 at most, which is the default, and the second one 64.
+  const std::filesystem::path folder = std::string(HEDDLE_SOURCE) + "/examples/kernel";
+  std::filesystem::copy_file(folder / "scale.cu", place.path("scale.cu"));
+  json scale = json::parse(std::ifstream(folder / "scale.json"));
+  scale["parameters"][0]["default"] = 32;
+  scale["parameters"][1]["values"] = {1};
+  scale["constraints"] = {"16 * block_size <= n"};
+  std::vector<std::string> words{"tune",   "--kernel",      place.write("scale.json", scale.dump()),
+                                 "--size", "n=" + kSizes,   "--device",
+                                 "cuda:0", "--evaluations", "40"};
+  const std::string text = place.run(words).out;
+  CHECK(text.find("; at least 1.03 times as fast as the best single mapping, block_size=128 items=1 (known at 6 of 6: "
+                  "measured at 4, at 2 that do not allow it the untuned default stands in)\n") != std::string::npos);
+  words.emplace_back("--json");
+  const json gains = json::parse(place.run(words).out)["gains"];
+  REQUIRE(gains.size() == 1);
+  const json& single = gains.begin().value()["over_single"];
+  CHECK(single["configuration"] == "block_size=128 items=1");
+  CHECK(single["problems"] == 6);
+  CHECK(single["tried"] == 6);
+  CHECK(single["measured"] == 4);
+  CHECK(single["expected"] == 0);
+  // Only at the second size another one wins: 64 threads, while the default, 32, stands in.
+  CHECK(single["factor"].get<double>() == doctest::Approx(std::pow(0.07 / 0.06, 1.0 / 6.0)).epsilon(1e-3));
+}
+
 TEST_CASE("cards: one that fails in the middle is left behind, and its problems go to the others of its model") {
   for (const char* fate : {"fails", "leaves"}) {
     CAPTURE(fate);
@@ -223,6 +259,95 @@ TEST_CASE("cards: the last one of a model that fails ends the command, and what 
     ++profiles[record["device"]["units"].get<int>()];
   }
   CHECK(profiles[60] == 6);
+}
+
+/// A file for `profiles import`: the model of times of sonfin-train that heddle brings along, as that of the card
+/// `device` (DeviceIdentity::text()), `factor` times as slow.
+std::string model_of(const Workplace& place, const std::string& device, double left_out_error, double factor) {
+  std::ifstream file(std::string(HEDDLE_SOURCE) + "/profiles/shipped/nvidia-h200.json");
+  json document = json::parse(file);
+  json& models = document["models"];
+  const auto found = std::ranges::find(models, "sonfin-train", [](const json& each) { return each["family"]; });
+  REQUIRE(found != models.end());
+  json model = *found;
+  model["device"] = device;
+  model["left_out_error"] = left_out_error;
+  for (auto& [term, weight] : model["weights"].items()) weight = factor * weight.get<double>();
+  model.erase("checksum");
+  model["checksum"] = digest(model.dump());
+  models = json::array({model});
+  document["profiles"] = json::array();
+  return place.write("model.json", document.dump());
+}
+
+/// What would run for a problem of sonfin-train on cuda:0, as people and programs read it.
+struct Explained {
+  std::string text;
+  json document;
+};
+
+Explained explained(const Workplace& place) {
+  std::vector<std::string> words{"profiles", "explain", "--device", "cuda:0", "--family",  "sonfin-train",
+                                 "--rules",  "512",     "--dim",    "512",    "--outputs", "1"};
+  Explained all{.text = place.run(words).out, .document = {}};
+  words.emplace_back("--json");
+  all.document = json::parse(place.run(words).out)["explanations"][0];
+  return all;
+}
+
+TEST_CASE("cards: explain says whose model of times spoke: the shipped one, then an imported one of the architecture") {
+  const Workplace place;
+  const Cards machine(place, kAnother);
+  if (cards_of(place).empty()) return;
+  const Explained shipped = explained(place);
+  CHECK(shipped.document["model"]["source"] == "shipped");
+  CHECK(shipped.document["model"]["imported"] == false);
+  CHECK(shipped.text.find("expected with weights of NVIDIA H200, that heddle brings along, fitted to ") !=
+        std::string::npos);
+
+  const std::string neighbour = "cuda|Neighbour|9.0|64 units|24 GiB|52428800 cache|232448 local";
+  REQUIRE(place.run({"profiles", "import", model_of(place, neighbour, 0.03, 2.0)}).code == 0);
+  const Explained imported = explained(place);
+  const json& model = imported.document["model"];
+  CHECK(model["source"] == "architecture");
+  CHECK(model["imported"] == true);
+  CHECK(model["device"]["name"] == "Neighbour");
+  CHECK(imported.document["rejected_models"].empty());
+  CHECK(imported.text.find("expected with weights of Neighbour, also 9.0 (imported), fitted to ") != std::string::npos);
+  CHECK(imported.text.find("3.0 % off where they were left out") != std::string::npos);
+  CHECK(imported.text.find("not with weights") == std::string::npos);
+  // It is this model that expects: all its weights are twice the shipped ones.
+  const json &now = imported.document["candidates"][0], &before = shipped.document["candidates"][0];
+  REQUIRE(before["tier"] == "expected");
+  CHECK(now["configuration"] == before["configuration"]);
+  CHECK(now["expected_microseconds_per_sample"].get<double>() ==
+        doctest::Approx(2.0 * before["expected_microseconds_per_sample"].get<double>()));
+
+  const Variable nothing("HEDDLE_SHIPPED_WEIGHTS", "none");
+  const Workplace empty;
+  const Explained none = explained(empty);
+  CHECK(none.document["model"].is_null());
+  CHECK(none.text.find("with weights") == std::string::npos);
+}
+
+TEST_CASE("cards: explain says which model of times was passed over, and why") {
+  const Workplace place;
+  const Cards machine(place, kAnother);
+  const auto cards = cards_of(place);
+  if (cards.empty()) return;
+  // That of this very card would come first, were it not so far off.
+  const std::string own = "cuda|Made-up 24|9.0|60 units|24 GiB|52428800 cache|232448 local";
+  REQUIRE(place.run({"profiles", "import", model_of(place, own, 0.2, 2.0)}).code == 0);
+  const Explained both = explained(place);
+  CHECK(both.document["model"]["source"] == "shipped");
+  REQUIRE(both.document["rejected_models"].size() == 1);
+  const json& rejected = both.document["rejected_models"][0];
+  CHECK(rejected["model"]["device"] == cards.at("cuda:0")["identity"]);
+  CHECK(rejected["model"]["imported"] == true);
+  const std::string why = "it is 20.0 % off at problems that were left out, more than 15.0 %";
+  CHECK(rejected["reason"] == why);
+  CHECK(both.text.find("expected with weights of NVIDIA H200, that heddle brings along") != std::string::npos);
+  CHECK(both.text.find("not with weights of Made-up 24\n         " + why) != std::string::npos);
 }
 
 TEST_CASE("cards: a driver without a usable card is one line") {

@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fake_family.hpp"
@@ -53,7 +55,7 @@ class FakeEvaluator final : public Evaluator {
   bool dies_for_good = false;
 
   std::map<std::string, int> prepared;  ///< by configuration
-  std::vector<std::string> compiled;    ///< in order
+  std::vector<std::string> compiled;    ///< in order, each once for a problem
   std::vector<std::string> looked_at;   ///< by their first run
   std::vector<std::string> verified;
   std::vector<std::string> timed_runs;  ///< verified
@@ -78,14 +80,19 @@ class FakeEvaluator final : public Evaluator {
   bool shares_processor() const override { return on_processor; }
   std::size_t compiler_threads() const override { return threads; }
 
-  std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations, const Problem&) override {
+  std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,
+                                       const Problem& problem) override {
     waits();
     std::vector<Compilation::Done> done;
     std::vector<double> ends;
     for (std::size_t i = 0; i < configurations.size(); ++i) {
-      compiled.push_back(configurations[i].text());
       const bool refused = fate(configurations[i]) == Status::compilation;
       done.push_back({.index = i, .compiled = !refused, .seconds = 0.5, .log = refused ? "error: refused" : ""});
+      if (!cached_.emplace(problem, configurations[i].text()).second) {
+        ends.push_back(now);
+        continue;
+      }
+      compiled.push_back(configurations[i].text());
       free_at_.resize(threads);
       double& thread = *std::min_element(free_at_.begin(), free_at_.end());
       thread = std::max(thread, now) + compile_seconds;
@@ -202,7 +209,8 @@ class FakeEvaluator final : public Evaluator {
 
   const KernelFamily& family_;
   std::mt19937_64 random_;
-  std::vector<double> free_at_;  ///< threads of the compiler
+  std::vector<double> free_at_;                       ///< threads of the compiler
+  std::set<std::pair<Problem, std::string>> cached_;  ///< whose kernels were compiled before: that takes no time again
 };
 
 }  // namespace heddle::fake
