@@ -85,6 +85,13 @@ CostModel::Estimate CostModel::estimate(const Configuration& configuration) cons
   };
 }
 
+std::optional<double> CostModel::expected(const Configuration& configuration, const Problem& problem) const {
+  const Estimate at = estimate(configuration);
+  if (!at) return std::nullopt;
+  const double microseconds = at(problem);
+  return std::isfinite(microseconds) ? std::optional(microseconds) : std::nullopt;
+}
+
 std::string CostModel::text() const {
   const DeviceIdentity& origin = fitted_.device;
   std::string whose = "of this device";

@@ -36,6 +36,8 @@ class CostModel {
   /// For comparisons at sizes that were not measured; the configuration need not be valid there. Empty if the family
   /// does not count this configuration.
   [[nodiscard]] Estimate estimate(const Configuration& configuration) const;
+  /// The estimate at one problem, microseconds per unit; nothing where it is infinite or there is none.
+  [[nodiscard]] std::optional<double> expected(const Configuration& configuration, const Problem& problem) const;
 
   [[nodiscard]] const FittedModel& fitted() const noexcept { return fitted_; }
   [[nodiscard]] Source source() const noexcept { return source_; }

@@ -1,7 +1,6 @@
 #include "heddle/tuner/suggestions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -43,10 +42,7 @@ Suggestions::Suggestions(const Evaluator& evaluator, const KnownProfiles& known,
       }) {}
 
 std::optional<double> Suggestions::modelled(const Configuration& configuration, const Problem& problem) const {
-  const CostModel::Estimate estimate = model_ ? model_->estimate(configuration) : CostModel::Estimate();
-  if (!estimate) return std::nullopt;
-  const double microseconds = estimate(problem);
-  return std::isfinite(microseconds) ? std::optional(microseconds) : std::nullopt;
+  return model_ ? model_->expected(configuration, problem) : std::nullopt;
 }
 
 void Suggestions::learn(const Problem& problem, const Transfer::Costs& costs) {

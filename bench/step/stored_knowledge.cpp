@@ -1,23 +1,20 @@
 #include "heddle/bench/step/stored_knowledge.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "heddle/tuner/known_profiles.hpp"
+#include "heddle/tuner/single_mapping.hpp"
 
 namespace heddle::bench {
 
 namespace {
 
 Transfer::Model model_of(const std::optional<CostModel>& model) {
-  return [&model](const Configuration& configuration, const Problem& problem) -> std::optional<double> {
-    const CostModel::Estimate estimate = model ? model->estimate(configuration) : CostModel::Estimate();
-    if (!estimate) return std::nullopt;
-    const double microseconds = estimate(problem);
-    return std::isfinite(microseconds) ? std::optional(microseconds) : std::nullopt;
+  return [&model](const Configuration& configuration, const Problem& problem) {
+    return model ? model->expected(configuration, problem) : std::nullopt;
   };
 }
 
@@ -29,14 +26,15 @@ StoredKnowledge::StoredKnowledge(const Evaluator& evaluator, const ProfileStore&
       costs_(evaluator.family().axes(), model_of(model_)) {
   const SearchSpace space = evaluator.family().space(evaluator.device());
   const std::string family(evaluator.family().name());
-  std::map<Problem, Transfer::Costs> costs;
-  for (const Measurement& one : store.measurements(family, evaluator.device(), evaluator.kernels())) {
-    if (one.visit != 0 || !one.cost || one.cold_cache) continue;  // a final has times of its own
-    if (auto configuration = parse_if_present(space, one.configuration)) {
-      costs[one.key.problem].emplace_back(std::move(*configuration), *one.cost);
+  std::vector<Measurement> measured = store.measurements(family, evaluator.device(), evaluator.kernels());
+  std::erase_if(measured, [](const Measurement& each) { return each.cold_cache; });
+  for (const auto& [problem, costs] : screened_costs(measured)) {
+    Transfer::Costs known;
+    for (const auto& [text, cost] : costs) {
+      if (auto configuration = parse_if_present(space, text)) known.emplace_back(std::move(*configuration), cost);
     }
+    costs_.learn(problem, known);
   }
-  for (const auto& [problem, known] : costs) costs_.learn(problem, known);
 
   std::map<std::string, int> problems_won;
   for (const Profile& profile : store.knowledge(family).profiles) {

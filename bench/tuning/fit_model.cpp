@@ -27,6 +27,7 @@
 #include "heddle/profiles/exchange.hpp"
 #include "heddle/profiles/profile_store.hpp"
 #include "heddle/runtime/dispatch/dispatcher.hpp"
+#include "heddle/runtime/dispatch/expected_fastest.hpp"
 #include "heddle/tuner/known_profiles.hpp"
 #include "heddle/tuner/model_fit.hpp"
 #include "heddle/tuner/statistics.hpp"
@@ -103,19 +104,6 @@ struct Losses {
   }
 };
 
-/// The configuration of the whole space with the lowest estimate.
-std::optional<std::string> lowest_estimate(const SearchSpace& space, const CostModel& model, const Problem& problem) {
-  std::optional<std::pair<double, std::string>> lowest;
-  for (const Configuration& configuration : space.enumerate(problem)) {
-    const CostModel::Estimate estimate = model.estimate(configuration);
-    if (!estimate) continue;
-    const double expected = estimate(problem);
-    if (!lowest || expected < lowest->first) lowest.emplace(expected, configuration.text());
-  }
-  if (!lowest) return std::nullopt;
-  return lowest->second;
-}
-
 /// Each problem with a model that was fitted without its part of the problems, and without its profile.
 std::vector<Losses> left_out(const Measured& all, const CostModel* prior) {
   std::set<Problem> distinct;
@@ -139,7 +127,9 @@ std::vector<Losses> left_out(const Measured& all, const CostModel* prior) {
       if (costs.empty()) continue;
       double best = costs.begin()->second;
       for (const auto& [text, cost] : costs) best = std::min(best, cost);
-      if (const auto lowest = lowest_estimate(space, model, problem)) estimated.add(costs, *lowest, best);
+      if (const auto lowest = expected_fastest(space, model, problem)) {
+        estimated.add(costs, lowest->configuration.text(), best);
+      }
       untuned.add(costs, all.family->default_configuration(all.device, problem).text(), best);
 
       std::vector<Profile> elsewhere = all.profiles;

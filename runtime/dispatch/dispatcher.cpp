@@ -163,11 +163,7 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
 
 std::optional<double> Dispatcher::expected_of_default(const Problem& problem) const {
   if (!model_ || model_->fitted().device.architecture != device_.architecture) return std::nullopt;
-  const CostModel::Estimate estimate = model_->estimate(family_.default_configuration(device_, problem));
-  if (!estimate) return std::nullopt;
-  const double microseconds = estimate(problem);
-  if (!std::isfinite(microseconds)) return std::nullopt;
-  return microseconds;
+  return model_->expected(family_.default_configuration(device_, problem), problem);
 }
 
 std::optional<Candidate> Dispatcher::expected(const Problem& problem, std::optional<double> of_default) const {

@@ -1,6 +1,5 @@
 #include "heddle/runtime/dispatch/expected_fastest.hpp"
 
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -16,11 +15,8 @@ constexpr std::size_t kMostSteps = 300'000;
 std::optional<ExpectedTime> expected_fastest(const SearchSpace& space, const CostModel& model, const Problem& problem) {
   std::optional<ExpectedTime> fastest;
   const auto visit = [&](const Configuration& configuration, const std::vector<SearchSpace::Level>&) {
-    if (const CostModel::Estimate estimate = model.estimate(configuration)) {
-      const double microseconds = estimate(problem);
-      if (std::isfinite(microseconds) && (!fastest || microseconds < fastest->microseconds))
-        fastest = {configuration, microseconds};
-    }
+    const auto microseconds = model.expected(configuration, problem);
+    if (microseconds && (!fastest || *microseconds < fastest->microseconds)) fastest = {configuration, *microseconds};
     return true;
   };
   space.walk(problem, {}, visit, kMostSteps);

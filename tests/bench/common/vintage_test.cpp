@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/card.hpp"
 #include "carving_family.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -13,14 +14,6 @@
 
 namespace heddle::bench {
 namespace {
-
-const DeviceIdentity kAnyCard{.backend = "cuda",
-                              .name = "test",
-                              .architecture = "9.0",
-                              .units = 132,
-                              .memory_gib = 140,
-                              .cache_bytes = 50 << 20,
-                              .local_bytes = 227 << 10};
 
 /// The same kernels and the same space each time, another choice without measurements.
 class Choosing final : public test::CarvingFamily {
@@ -39,12 +32,12 @@ class Choosing final : public test::CarvingFamily {
 
 TEST_CASE("the digest of a space changes with the space, with the default and with what is tried first") {
   CHECK(atm_family().source("cuda").hash() == sonfin::train_family().source("cuda").hash());
-  CHECK(space_digest(atm_family(), kAnyCard) != space_digest(sonfin::train_family(), kAnyCard));
-  CHECK(space_digest(captured_family(), kAnyCard) != space_digest(atm_family(), kAnyCard));
-  const std::set<std::string> digests{space_digest(Choosing(1), kAnyCard), space_digest(Choosing(2), kAnyCard),
-                                      space_digest(Choosing(1, 3), kAnyCard)};
+  CHECK(space_digest(atm_family(), kCard) != space_digest(sonfin::train_family(), kCard));
+  CHECK(space_digest(captured_family(), kCard) != space_digest(atm_family(), kCard));
+  const std::set<std::string> digests{space_digest(Choosing(1), kCard), space_digest(Choosing(2), kCard),
+                                      space_digest(Choosing(1, 3), kCard)};
   CHECK(digests.size() == 3);
-  CHECK(digests.contains(space_digest(Choosing(1), kAnyCard)));
+  CHECK(digests.contains(space_digest(Choosing(1), kCard)));
 }
 
 TEST_CASE("the digest of weights changes with a weight and with its term, and with nothing else") {

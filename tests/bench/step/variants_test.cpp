@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/card.hpp"
 #include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/restricted_family.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
@@ -13,16 +14,8 @@
 namespace heddle::bench {
 namespace {
 
-const DeviceIdentity kHopper{.backend = "cuda",
-                             .name = "test",
-                             .architecture = "9.0",
-                             .units = 132,
-                             .memory_gib = 140,
-                             .cache_bytes = 50 << 20,
-                             .local_bytes = 227 << 10};
-
 Configuration gpu_fnn(const Problem& problem) {
-  for (const NamedConfiguration& named : sonfin::train_family().named_configurations(kHopper)) {
+  for (const NamedConfiguration& named : sonfin::train_family().named_configurations(kCard)) {
     if (named.name == "gpu-fnn") return *named.configuration(problem);
   }
   FAIL("no gpu-fnn");
@@ -30,7 +23,7 @@ Configuration gpu_fnn(const Problem& problem) {
 }
 
 TEST_CASE("GPU-FNN with every combine size, itself among them, and captured in a graph") {
-  const SearchSpace space = sonfin::train_family().space(kHopper);
+  const SearchSpace space = sonfin::train_family().space(kCard);
   const Problem problem = sonfin::problem(640, 16, 1);
   const Configuration published = gpu_fnn(problem);
   const auto all = with_each(space, published, "combine_size", problem);
@@ -48,7 +41,7 @@ TEST_CASE("GPU-FNN with every combine size, itself among them, and captured in a
     CHECK_FALSE(captured(*graph));
     // The same programs: what compiles for the one compiles for the other.
     const KernelFamily& family = sonfin::train_family();
-    const auto expressions = [&](const Configuration& c) { return family.kernels(c, problem, kHopper); };
+    const auto expressions = [&](const Configuration& c) { return family.kernels(c, problem, kCard); };
     CHECK(expressions(*graph) == expressions(one));
   }
   CHECK(with_each(space, published, "no such", problem).empty());
@@ -72,10 +65,10 @@ TEST_CASE("GPU-FNN captured in a graph does what it does launched, on the emulat
 
 TEST_CASE("the captured schemes are a part of the space with a default") {
   const Problem problem = sonfin::problem(100, 37, 3);
-  const auto all = captured_family().space(kHopper).enumerate(problem);
+  const auto all = captured_family().space(kCard).enumerate(problem);
   CHECK(all.size() > 100);
   for (const Configuration& one : all) CHECK(one.word("scheme") == "graph");
-  CHECK(captured_family().default_configuration(kHopper, problem).word("scheme") == "graph");
+  CHECK(captured_family().default_configuration(kCard, problem).word("scheme") == "graph");
 }
 
 }  // namespace

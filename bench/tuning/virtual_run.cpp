@@ -1,0 +1,220 @@
+// Where the time of a tuning run goes, without a GPU: the tuner with virtual time, in which a card of the shipped
+// model's times runs and kernels are compiled, and the real time of all that chooses.
+//
+//   virtual_run --budget 60 --more 500 --noise 0.03
+//
+// The default problems of sonfin-train are tuned for --budget seconds, and for --more in addition. A configuration
+// takes the model's time, times a factor that stays with it (--noise, a deviation of logarithms, for the configuration
+// and at each problem). Says how many problems were reached, and what was chosen first loses against what is chosen in
+// the end. The figures are a model's, good for comparing one tuner with another.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "heddle/bench/common/program.hpp"
+#include "heddle/kernels/error.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/profiles/cost_model.hpp"
+#include "heddle/profiles/profile_store.hpp"
+#include "heddle/tuner/tuner.hpp"
+
+namespace heddle {
+namespace {
+
+struct Card {
+  double noise = 0.03;
+  double compile_seconds = 0.9, prepare_seconds = 0.008, run_seconds = 0.0025, verify_seconds = 0.03;
+  std::size_t threads = 16;
+  std::uint64_t seed = 1;
+};
+
+class VirtualEvaluator final : public Evaluator {
+ public:
+  VirtualEvaluator(const KernelFamily& family, DeviceIdentity device, CostModel model, const Card& card)
+      : family_(family), device_(std::move(device)), model_(std::move(model)), card_(card), free_at_(card.threads) {}
+
+  /// Seconds of virtual time, in which the host's own time passes as well.
+  double now() {
+    const auto real = std::chrono::steady_clock::now();
+    now_ += std::chrono::duration<double>(real - real_).count();
+    real_ = real;
+    return now_;
+  }
+  double cost(const Configuration& configuration, const Problem& problem) const {
+    constexpr double kUnknown = 6.0;  // microseconds: what is launched for every sample
+    const auto factor = [&](const std::string& of) {
+      std::mt19937_64 random(std::hash<std::string>()(of) + card_.seed);
+      return std::normal_distribution<double>(0.0, card_.noise)(random);
+    };
+    const std::string text = configuration.text();
+    return model_.expected(configuration, problem).value_or(kUnknown) *
+           std::exp(0.6 * factor(text) + 0.8 * factor(text + problem.text()));
+  }
+
+  const KernelFamily& family() const override { return family_; }
+  const DeviceIdentity& device() const override { return device_; }
+  Provenance provenance() const override {
+    return {.driver = "virtual",
+            .compiler = "",
+            .tool = "",
+            .host = "",
+            .clocks = "",
+            .date = "2026-01-01T00:00:00Z",
+            .seed = 0,
+            .strategy = ""};
+  }
+  bool shares_processor() const override { return false; }
+  std::size_t compiler_threads() const override { return card_.threads; }
+  std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,
+                                       const Problem& problem) override {
+    const double start = now();
+    std::vector<std::pair<double, Compilation::Done>> done;
+    for (std::size_t i = 0; i < configurations.size(); ++i) {
+      double end = start;
+      for (const KernelInstance& kernel : family_.kernels(configurations[i], problem, device_)) {
+        if (!compiled_.insert(kernel.text()).second) continue;
+        double& thread = *std::ranges::min_element(free_at_);
+        thread = std::max(thread, start) + card_.compile_seconds;
+        end = std::max(end, thread);
+      }
+      done.push_back({end, {.index = i, .compiled = true, .seconds = end - start, .log = ""}});
+    }
+    return std::make_unique<List>(*this, std::move(done));
+  }
+  std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem, std::int64_t) override {
+    now_ = now() + card_.prepare_seconds;
+    return std::make_unique<Repetitions>(*this, cost(configuration, problem));
+  }
+  void check_device() override {}
+  Verdict verify(const Configuration&, const Problem&, VerificationExtent) override { return verified(); }
+  Verdict verify_timed_run(const Configuration&, const Problem&, std::int64_t, const Configuration&) override {
+    return verified();
+  }
+
+ private:
+  class List final : public Compilation {
+   public:
+    List(VirtualEvaluator& owner, std::vector<std::pair<double, Done>> done) : owner_(owner), done_(std::move(done)) {
+      std::ranges::sort(done_, std::greater{}, [](const auto& one) { return one.first; });
+    }
+    std::optional<Done> next(const Stop&) override {
+      if (done_.empty()) return std::nullopt;
+      const auto [end, first] = std::move(done_.back());
+      done_.pop_back();
+      owner_.now_ = std::max(owner_.now(), end);
+      return first;
+    }
+    void wind_up() override { done_.clear(); }
+
+   private:
+    VirtualEvaluator& owner_;
+    std::vector<std::pair<double, Done>> done_;  // the first to end comes last
+  };
+  class Repetitions final : public Runner {
+   public:
+    Repetitions(VirtualEvaluator& owner, double cost) : owner_(owner), cost_(cost) {}
+    double time(const Stop&) override {
+      constexpr double kNoise = 0.003;  // of a repetition, as an H100's
+      owner_.now_ = owner_.now() + owner_.card_.run_seconds;
+      return cost_ * (1.0 + kNoise * std::uniform_real_distribution<double>()(owner_.random_));
+    }
+    void check_guards() override {}
+
+   private:
+    VirtualEvaluator& owner_;
+    double cost_;
+  };
+  Verdict verified() {
+    now_ = now() + card_.verify_seconds;
+    return {};
+  }
+
+  const KernelFamily& family_;
+  const DeviceIdentity device_;
+  const CostModel model_;
+  const Card card_;
+  double now_ = 0.0;
+  std::chrono::steady_clock::time_point real_ = std::chrono::steady_clock::now();
+  std::mt19937_64 random_{1};
+  std::set<std::string> compiled_;
+  std::vector<double> free_at_;  ///< of the compiler's threads
+};
+
+using Chosen = std::map<Problem, double>;  ///< microseconds of what a database chooses
+
+Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<Problem>& problems, double seconds,
+            std::uint64_t seed) {
+  const double begin = evaluator.now();
+  StopCondition stop({.seconds = seconds, .evaluations = {}}, {}, [&] { return evaluator.now(); });
+  const auto results = Tuner(evaluator, store, {.seed = seed, .tune_sizes_between = true}).tune(problems, stop);
+  Effort effort;
+  for (const TuningResult& result : results) effort += result.effort;
+  const SearchSpace space = evaluator.family().space(evaluator.device());
+  Chosen chosen;
+  for (const Profile& profile : store.knowledge(std::string(evaluator.family().name())).profiles) {
+    const Problem& problem = profile.key.problem;
+    if (std::ranges::find(problems, problem) == problems.end()) continue;
+    chosen[problem] = evaluator.cost(space.parse(profile.configuration), problem);
+  }
+  fmt::print("{:.0f} s, {:.1f} taken: {} of {} problems; {:.1f} s waiting, {:.1f} measuring, {:.1f} verifying\n",
+             seconds, evaluator.now() - begin, chosen.size(), problems.size(), effort.waiting, effort.measuring,
+             effort.verifying);
+  return chosen;
+}
+
+int run(const Card& card, double budget, double more) {
+  const KernelFamily& family = sonfin::train_family();
+  const DeviceIdentity device{.backend = "cuda",
+                              .name = "virtual",
+                              .architecture = "9.0",
+                              .units = 132,
+                              .memory_gib = 79,
+                              .cache_bytes = 50 << 20,
+                              .local_bytes = 227 << 10};
+  auto model = choose_model(family, device, {});
+  if (!model) throw Error(ErrorKind::input, "no weights of sonfin-train are shipped");
+  VirtualEvaluator evaluator(family, device, *std::move(model), card);
+  ProfileStore store(":memory:", ProfileStore::Access::read_write);
+  const std::vector<Problem> problems = family.default_problems(device);
+  const Chosen first = tune(evaluator, store, problems, budget, card.seed);
+  const Chosen end = tune(evaluator, store, problems, more, card.seed);
+  double sum = 0.0, worst = 0.0;
+  for (const auto& [problem, time] : first) {
+    const double loss = time / end.at(problem) - 1.0;
+    sum += loss;
+    worst = std::max(worst, loss);
+  }
+  fmt::print("what was chosen first is {:.2f} % slower on average, {:.1f} % at worst\n",
+             100.0 * sum / static_cast<double>(std::max<std::size_t>(first.size(), 1)), 100.0 * worst);
+  return 0;
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int count, char** values) {
+  heddle::Card card;
+  double budget = 60.0, more = 500.0;
+  CLI::App app("Where the time of a tuning run goes, in virtual time");
+  app.add_option("--budget", budget, "seconds of the first run");
+  app.add_option("--more", more, "seconds of the run that goes on");
+  app.add_option("--noise", card.noise, "how much configurations differ from the model");
+  app.add_option("--compile", card.compile_seconds, "seconds for a kernel");
+  app.add_option("--prepare", card.prepare_seconds, "seconds to prepare a configuration");
+  app.add_option("--run", card.run_seconds, "seconds of a repetition");
+  app.add_option("--verify", card.verify_seconds, "seconds of a verification");
+  app.add_option("--threads", card.threads, "of the compiler");
+  app.add_option("--seed", card.seed);
+  CLI11_PARSE(app, count, values);
+  return heddle::bench::exit_code("virtual_run", [&] { return heddle::run(card, budget, more); });
+}
