@@ -79,6 +79,7 @@ class VirtualEvaluator final : public Evaluator {
                                        const Problem& problem) override {
     const double start = now();
     std::vector<std::pair<double, Compilation::Done>> done;
+    done.reserve(configurations.size());
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       double end = start;
       for (const KernelInstance& kernel : family_.kernels(configurations[i], problem, device_)) {
