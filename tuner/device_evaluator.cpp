@@ -182,6 +182,10 @@ class DeviceEvaluator::PendingCompilation final : public Compilation {
     return std::nullopt;
   }
 
+  bool done() override {
+    return std::ranges::all_of(waiting_, [this](const auto& one) { return kernels_->is_done(one.first); });
+  }
+
   void wind_up() override {
     winding_up_ = true;
     if (own_) own_->wind_up();

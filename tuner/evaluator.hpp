@@ -55,6 +55,8 @@ class Compilation {
   /// as `stop` returns true; it can then be called again.
   [[nodiscard]] virtual std::optional<Done> next(const Stop& stop) = 0;
   [[nodiscard]] std::optional<Done> next() { return next({}); }
+  /// Whether everything is compiled, so that next() does not wait any more.
+  [[nodiscard]] virtual bool done() = 0;
   /// Starts no further compilation: next() then returns only those in flight.
   virtual void wind_up() = 0;
 };

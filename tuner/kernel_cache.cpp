@@ -41,6 +41,12 @@ std::shared_ptr<KernelCache::Batch> KernelCache::batch_with(const std::string& k
   return nullptr;
 }
 
+bool KernelCache::is_done(const std::string& key) {
+  if (find(key) != nullptr) return true;
+  const auto batch = batch_with(key);
+  return !batch || batch->compiling_->done();
+}
+
 void KernelCache::wait_for_one(Batch& batch, const Stop& stop) {
   auto outcome = batch.compiling_->next(stop);
   if (!outcome) {

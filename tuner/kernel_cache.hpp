@@ -49,6 +49,8 @@ class KernelCache {
   [[nodiscard]] Entry* find(const std::string& key);
   /// The batch in flight that compiles these kernels; nothing if there is none.
   [[nodiscard]] std::shared_ptr<Batch> batch_with(const std::string& key) const;
+  /// Whether nobody has to wait for these kernels: they are compiled, or their batch is done.
+  [[nodiscard]] bool is_done(const std::string& key);
   /// Waits for one more request of the batch. Throws Interrupted as soon as `stop` says so.
   void wait_for_one(Batch& batch, const Stop& stop);
   /// Waits for these kernels, whichever batch they belong to; compiles them if they belong to none.

@@ -30,6 +30,8 @@ constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes betw
 // evaluations. Of a minute that is 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
 constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
 constexpr int kMostSingleMappings = 3;  // at most so many are tried at all problems
+// The last searches of a run may take so much of the time of those before: they try little.
+constexpr double kLateSearch = 0.75;
 // A revisit starts only if at least this many times the duration of the last revisit is left.
 constexpr double kWorthRevisit = 1.0;
 // A configuration whose screened cost is below this factor of the winner's may be faster in the finals.
@@ -127,15 +129,20 @@ class Tuning {
 
   /// Searches the problems of the agenda, several at a time.
   void search_each(const Phase& phase, StopCondition& time) {
+    // Who is begun gets a profile, whatever the budget, and after all that are active: not if these take the rest of it.
+    const auto has_time = [&](std::size_t active) {
+      const double of_active = kLateSearch * visits_.usual().seconds * static_cast<double>(active);
+      return stop_.seconds_left().value_or(of_active) >= of_active;
+    };
     const auto start_next = [&](const std::vector<Visit>& active) -> std::optional<Visit> {
-      if (schedule_.taken() > 0 && stop_.reached()) return std::nullopt;
+      if (schedule_.taken() > 0 && (stop_.reached() || !has_time(active.size()))) return std::nullopt;
       const auto place = schedule_.take(under_way(active));
       if (!place) return std::nullopt;
       return visits_.begin(*place, schedule_.at(*place), phase,
                            schedule_.share(time, active.size(), evaluations_left(active)),
                            first_configurations(active.size()));
     };
-    Visits::take_turns(most_active_, start_next,
+    visits_.take_turns(most_active_, start_next,
                        [&](Visit& visit) { visits_.keep(visit.place, visits_.finish(visit)); });
   }
 
@@ -206,7 +213,7 @@ class Tuning {
       if (next == mapping.untried.end() || time.reached()) return std::nullopt;
       return visits_.begin_with(*next++, mapping.configuration, phase, time.slice(1.0, 1.0));
     };
-    Visits::take_turns(most_active_, start_next, [&](Visit& visit) {
+    visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       if (found_challenger(visit, 1.0)) {
         faster.push_back(std::move(visit));
       } else {
@@ -235,7 +242,7 @@ class Tuning {
       } while (!pool_.take(planned.problem));
       return visits_.begin(visits_.add_place(), planned, phase, stop_.slice(1.0, 1.0));
     };
-    Visits::take_turns(most_active_, start_next, [&](Visit& visit) {
+    visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       TuningResult result = visits_.finish(visit);
       result.is_between = true;
       visits_.keep(visit.place, std::move(result));
@@ -264,7 +271,7 @@ class Tuning {
       }
       return std::nullopt;
     };
-    Visits::take_turns(most_active_, start_next, [&](Visit& visit) {
+    visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       revisit_seconds_ = visit.search->time().seconds_used();
       const bool improves = visits_.improve(
           visit.place, found_challenger(visit, kChallengerFactor) ? visits_.finish(visit) : visits_.give_up(visit));

@@ -209,6 +209,7 @@ Verifier::Verifier(Device& device, const KernelFamily& family, std::uint64_t see
       return compile_one(device_, {.source = &family_.source(device_.identity().backend), .kernels = wanted}).binary;
     };
   }
+  device_.prepare_to_compare();
   verification_ = family_.verification(device_.identity(), seed_, run_with(device_, kernels_));
   std::vector<CompileRequest> requests;
   for (const auto& [source, names] : verification_->programs())

@@ -120,6 +120,27 @@ TuningResult Visits::finish(Visit& visit) {
   return result;
 }
 
+/// Which of them is next: from `turn` on, the first that does not wait for the compiler, of which one kernel may take as
+/// long as ten searches. Where everybody waits, so does this, until somebody is ready or the time is over. `turn` in a
+/// run that time does not end.
+std::size_t Visits::first_compiled(std::vector<Visit>& active, std::size_t turn, std::size_t ahead) const {
+  if (active.size() == 1 || !stop_.seconds_left()) return turn;
+  for (Visit& visit : active) visit.search->look_ahead(ahead);
+  std::optional<std::size_t> ready;
+  const auto somebody_is_ready = [&] {
+    for (std::size_t i = 0; i < active.size() && !ready; ++i) {
+      const std::size_t next = (turn + i) % active.size();
+      if (active[next].search->is_compiled()) ready = next;
+    }
+    return ready.has_value();
+  };
+  const auto over = [&] { return stop_.reached() || stop_.interrupted(); };
+  while (!over() && !somebody_is_ready()) {
+    active[turn].search->wait_for_compiler([&] { return over() || somebody_is_ready(); });
+  }
+  return ready.value_or(turn);
+}
+
 /// Other searches went on meanwhile, so that only what kept the run's own thread busy is this one's. A search that a
 /// continued run recalls took no time.
 void Visits::account(const Visit& visit, const TuningResult& result) {

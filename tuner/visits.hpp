@@ -69,10 +69,11 @@ class Visits {
                                  StopCondition time);
 
   /// Keeps up to `most_active` visits active. They take turns in a fixed order, so the order of all measurements does
-  /// not depend on how fast anything is. `start_next(active)` begins a visit, or returns nothing if there is no further
-  /// one. `finish_one(visit)` is called when a visit has nothing left to screen.
+  /// not depend on how fast anything is; in a run that time ends anyway, who would wait for the compiler is passed over.
+  /// `start_next(active)` begins a visit, or returns nothing if there is no further one. `finish_one(visit)` is called
+  /// when a visit has nothing left to screen.
   template <class StartNext, class FinishOne>
-  static void take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one);
+  void take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one);
 
   /// Ends a visit: finals and verification, and the winner goes to the store.
   TuningResult finish(Visit& visit);
@@ -105,6 +106,7 @@ class Visits {
  private:
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                             const SearchedProblem& problem, SearchPlan plan);
+  [[nodiscard]] std::size_t first_compiled(std::vector<Visit>& active, std::size_t turn, std::size_t ahead) const;
   void account(const Visit& visit, const TuningResult& result);
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const;
 
@@ -128,19 +130,21 @@ class Visits {
 template <class StartNext, class FinishOne>
 void Visits::take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one) {
   std::vector<Visit> active;
-  for (bool more = true; more || !active.empty();) {
+  std::size_t turn = 0;
+  for (bool more = true;;) {
     while (more && active.size() < most_active) {
       std::optional<Visit> next = start_next(active);
       more = next.has_value();
       if (next) active.push_back(std::move(*next));
     }
-    for (auto visit = active.begin(); visit != active.end();) {
-      if (visit->search->take_turn(batches_ahead(active.size(), most_active))) {
-        ++visit;
-        continue;
-      }
-      finish_one(*visit);
-      visit = active.erase(visit);
+    if (active.empty()) return;
+    const std::size_t ahead = batches_ahead(active.size(), most_active);
+    turn = first_compiled(active, turn % active.size(), ahead);
+    if (active[turn].search->take_turn(ahead)) {
+      ++turn;
+    } else {
+      finish_one(active[turn]);
+      active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
     }
   }
 }

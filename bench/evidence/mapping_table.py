@@ -9,6 +9,8 @@ import json
 import math
 import pathlib
 
+import origins
+
 ORDER = ["floor", "chosen", "untuned", "default", "fixed", "fixed per outputs", "best captured", "launched captured", "atm captured",
          "gpu-fnn captured", "independent fused captured", "atm", "gpu-fnn", "independent gpu-fnn", "independent fused",
          "pytorch captured", "pytorch compiled", "pytorch eager"]
@@ -87,6 +89,13 @@ def meaning(document, role):
     text = (OLDER_MEANINGS if "templates" not in document else {}).get(role, MEANINGS[role])
     fixed = document.get("fixed", {}) if role == "fixed" else {}
     return text + (f" ({fixed['candidates']} of {fixed['allowed']} tried)" if "allowed" in fixed else "")
+
+
+def origin(file, beside):
+    """Whether a column's file was measured on the card and with the commit of the others', as far as origins.json says."""
+    same = origins.same_card(pathlib.Path(file).parent, pathlib.Path(file).name, pathlib.Path(beside).name)
+    return {True: "on the same card, by the same commit", False: "on another card, or by another commit",
+            None: "at another time, perhaps on another card"}[same]
 
 
 def stands_in(document):
@@ -302,7 +311,9 @@ def main():
         print(f"Fixed for L = {outputs}: `{fixed['configuration']}`, of {fixed['candidates']} candidates.\n")
     print("\n".join(f"- {role}: {meaning(document, role)}" for role in roles if role in MEANINGS) + "\n")
     if any(role.startswith("pytorch") for role in roles):
-        print(pytorch_setting(options.pytorch) + ".\n")
+        print(f"{pytorch_setting(options.pytorch)}; measured {origin(options.file, options.pytorch)}.\n")
+    if any(role.startswith("independent") for role in roles):
+        print(f"The independent program was measured {origin(options.file, options.independent)}.\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:

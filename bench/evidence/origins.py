@@ -8,6 +8,7 @@ were measured: origins.json in the folder.
 """
 import hashlib
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ MEASURED = (".csv", ".json", ".jsonl", ".txt")  # Markdown and plots are made fr
 
 def read(folder: pathlib.Path) -> dict:
     """`kernels`: what template_digests printed, by the digest of that; `files`: commit, kernels (the key of the other, or
-    null) and sha256, by name; `older`: names of files that were measured before origins were kept."""
+    null), sha256 and, where there was a GPU, a word that tells it from others of its model, by name; `older`: names of files that were measured before origins were kept."""
     file = folder / NAME
     return {"kernels": {}, "files": {}, "older": [], **(json.loads(file.read_text()) if file.exists() else {})}
 
@@ -46,14 +47,34 @@ def kernels_of(build: pathlib.Path) -> dict | None:
         return None
 
 
+def card() -> str | None:
+    """Of the GPU that programs here see first: the beginning of a digest of its UUID. Nothing without one."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    try:
+        uuid = subprocess.run(["nvidia-smi", f"--id={first}", "--query-gpu=uuid", "--format=csv,noheader"], check=True,
+                              capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return hashlib.sha256(uuid.encode()).hexdigest()[:8]
+
+
+def same_card(folder: pathlib.Path, one: str, other: str) -> bool | None:
+    """Whether two files were measured on one GPU by one commit; nothing where that is not known."""
+    entries = [read(folder)["files"].get(name, {}) for name in (one, other)]
+    if not all("card" in entry for entry in entries):
+        return None
+    return all(entries[0][key] == entries[1][key] for key in ("card", "commit"))
+
+
 def note(build: pathlib.Path, folder: pathlib.Path, commit: str, names: list[str]) -> None:
     origins = read(folder)
     kernels, key = kernels_of(build), None
     if kernels is not None:
         key = hashlib.sha256(json.dumps(kernels, sort_keys=True).encode()).hexdigest()[:16]
         origins["kernels"][key] = kernels
+    of_card = {"card": card()} if card() else {}
     for name in names:
-        origins["files"][name] = {"commit": commit, "kernels": key, "sha256": digest(folder / name)}
+        origins["files"][name] = {"commit": commit, "kernels": key, "sha256": digest(folder / name), **of_card}
     write(folder, origins)
 
 

@@ -115,6 +115,7 @@ class VirtualEvaluator final : public Evaluator {
       owner_.now_ = std::max(owner_.now(), end);
       return first;
     }
+    bool done() override { return done_.empty() || done_.front().first <= owner_.now(); }
     void wind_up() override { done_.clear(); }
 
    private:

@@ -69,6 +69,8 @@ class CompileBatch {
   /// Interrupted as soon as `stop` says so, and can be called again then.
   [[nodiscard]] virtual std::optional<std::pair<std::size_t, CompileOutcome>> next(const Stop& stop) = 0;
   [[nodiscard]] std::optional<std::pair<std::size_t, CompileOutcome>> next() { return next({}); }
+  /// Whether all requests are done, so that next() does not wait any more.
+  [[nodiscard]] virtual bool done() = 0;
   /// Starts nothing more: next() delivers what is under way, and nothing of the rest.
   virtual void wind_up() = 0;
 };
@@ -136,6 +138,9 @@ class Device {
   /// Whether two pieces of this device's memory are as large and hold the same bytes. Waits for earlier launches, and
   /// throws DeviceFailure. By default, the host reads both; a device with fast memory of its own compares them there.
   [[nodiscard]] virtual bool same(Memory& a, Memory& b);
+  /// Starts in the background what the first call of same() would otherwise wait for: a kernel that the compiler has
+  /// not begun stands in line behind all others.
+  virtual void prepare_to_compare() {}
   /// Allocates the buffers that `bindings` does not name, each with a guard behind it, and loads the kernels.
   /// Throws DeviceFailure(launch) if the plan cannot run here.
   [[nodiscard]] virtual std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,

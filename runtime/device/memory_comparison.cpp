@@ -47,9 +47,14 @@ bool begins_at_quad(const void* address) { return std::bit_cast<std::uintptr_t>(
 MemoryComparison::MemoryComparison(Device& device)
     : device_(device),
       source_("heddle/kernels/common/comparison.cuh"),
-      binary_(compile_one(device, {.source = &source_, .kernels = kernels()}).binary),
-      differ_(device.allocate(sizeof(std::int32_t))) {
+      compiling_(device.compile({{.source = &source_, .kernels = kernels()}})) {}
+
+void MemoryComparison::get_ready() {
+  if (!compiling_) return;
+  binary_ = compiling_->next().value().second.binary;
+  compiling_.reset();
   if (!binary_) throw DeviceFailure(Status::compilation, "the comparison of memory was not compiled");
+  differ_ = device_.allocate(sizeof(std::int32_t));
   static_cast<void>(device_.load(plan_for(kQuad, device_.identity().units), binary_));
 }
 

@@ -11,15 +11,18 @@ namespace heddle {
 
 class MemoryComparison {
  public:
-  /// Compiles the kernel and loads it once; the device must outlive it. Throws DeviceFailure.
+  /// Starts to compile the kernel; the device must outlive it.
   explicit MemoryComparison(Device& device);
 
-  /// Device::same(). Both are memory of the device that kernels see as a whole.
+  /// Waits for the compiler and loads the kernel, once. Throws DeviceFailure.
+  void get_ready();
+  /// Device::same(), once it is ready. Both are memory of the device that kernels see as a whole.
   [[nodiscard]] bool same(Memory& a, Memory& b) const;
 
  private:
   Device& device_;
   TemplateSource source_;
+  std::unique_ptr<CompileBatch> compiling_;  ///< until it is ready
   std::shared_ptr<const Binary> binary_;
   std::shared_ptr<Memory> differ_;
 };

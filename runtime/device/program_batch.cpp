@@ -82,6 +82,11 @@ class ProgramBatch final : public CompileBatch {
     return std::pair{request, std::move(pending_[request].outcome)};
   }
 
+  bool done() override {
+    const std::lock_guard lock(mutex_);
+    return unfinished_ == 0;
+  }
+
   void wind_up() override {
     {
       const std::lock_guard lock(mutex_);

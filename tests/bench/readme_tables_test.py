@@ -5,6 +5,7 @@ Usage: readme_tables_test.py PROGRAM (which prints the digests of the code)
 """
 import copy
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -229,6 +230,30 @@ class Origins(unittest.TestCase):
         (self.measured / "two.json").unlink()
         (found,) = origins.wrong(self.measured)
         self.assertIn("measured/two.json is gone", found)
+
+    def test_files_of_one_card_and_one_commit_are_told_from_others(self):
+        self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])
+        os.environ["PATH"] = f"{self.build}:{os.environ['PATH']}"
+        tool = self.build / "nvidia-smi"
+
+        def on(card):
+            tool.write_text(f"#!/bin/sh\necho GPU-{card}\n")
+            tool.chmod(0o755)
+
+        tool.write_text("#!/bin/sh\nexit 9\n")
+        tool.chmod(0o755)
+        origins.note(self.build, self.measured, "0123", ["one.txt", "two.json"])
+        self.assertIsNone(origins.same_card(self.measured, "one.txt", "two.json"))
+        on("a")
+        origins.note(self.build, self.measured, "0123", ["one.txt"])
+        self.assertIsNone(origins.same_card(self.measured, "one.txt", "two.json"))
+        origins.note(self.build, self.measured, "0123", ["two.json"])
+        self.assertTrue(origins.same_card(self.measured, "one.txt", "two.json"))
+        origins.note(self.build, self.measured, "4567", ["two.json"])
+        self.assertFalse(origins.same_card(self.measured, "one.txt", "two.json"))
+        on("b")
+        origins.note(self.build, self.measured, "0123", ["two.json"])
+        self.assertFalse(origins.same_card(self.measured, "one.txt", "two.json"))
 
     def test_what_is_measured_again_is_no_longer_older(self):
         origins.write(self.kept, {"kernels": {}, "files": {}, "older": ["one.txt", "two.json"]})

@@ -44,6 +44,36 @@ TEST_CASE("the compiler is kept at work, and what it was asked for is tried, wit
   }
 }
 
+TEST_CASE("a problem whose kernels take long does not hold up the others") {
+  const Family family;
+  std::vector<Problem> problems;
+  for (std::int64_t size = 16; size < 36; ++size) problems.push_back(fake::problem(size));
+  const Problem slow = problems[3];
+  const auto seconds = [&](double more) {
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family);
+    evaluator.threads = 16;
+    evaluator.compile_seconds = 0.3;
+    evaluator.more_compile_seconds = [&](const Problem& problem) { return problem == slow ? more : 0.0; };
+    evaluator.run_seconds = 0.01;
+    double others_end = 0.0;
+    std::size_t others = 0;
+    TunerCallbacks callbacks;
+    callbacks.result = [&](const TuningResult& result) {
+      if (result.problem == slow || ++others > problems.size() - 1) return;
+      others_end = evaluator.now;
+    };
+    StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+    const auto results = Tuner(evaluator, temporary.store, {}, callbacks).tune(problems, stop);
+    CHECK(results.size() == problems.size());
+    for (const TuningResult& result : results) CHECK(result.profile);
+    return others_end;
+  };
+  const double usual = seconds(0.0);
+  CHECK(usual > 1.0);
+  CHECK(seconds(12.0) < usual + 4.0);
+}
+
 TEST_CASE("while the default is compiled, so are the first proposals, if nothing else is known") {
   class Unnamed : public Family {
    public:

@@ -118,6 +118,7 @@ class FakeBatch final : public CompileBatch {
     }
     return std::pair(index, std::move(outcome));
   }
+  bool done() override { return true; }
   void wind_up() override { requests_.clear(); }
 
  private:

@@ -45,6 +45,7 @@ class FakeEvaluator final : public Evaluator {
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
   double compile_seconds = 0.0, run_seconds = 0.0;
+  std::function<double(const Problem&)> more_compile_seconds = [](const Problem&) { return 0.0; };
   bool compiler_hangs = false;  ///< until the one who waits gives up
   std::function<double(const Problem&)> more_run_seconds = [](const Problem&) { return 0.0; };
   /// Asked at every call that may wait; may throw Interrupted, as an evaluator does when somebody asks to stop.
@@ -95,7 +96,7 @@ class FakeEvaluator final : public Evaluator {
       compiled.push_back(configurations[i].text());
       free_at_.resize(threads);
       double& thread = *std::min_element(free_at_.begin(), free_at_.end());
-      thread = std::max(thread, now) + compile_seconds;
+      thread = std::max(thread, now) + compile_seconds + more_compile_seconds(problem);
       ends.push_back(thread);
     }
     return std::make_unique<List>(*this, std::move(done), std::move(ends));
@@ -144,10 +145,16 @@ class FakeEvaluator final : public Evaluator {
         if (stop && stop()) throw Interrupted();
         if (owner_.now > 10'000.0) throw Error(ErrorKind::bug, "nobody gives up");
       }
+      const double end = ends_[done_.size() - 1];
+      for (constexpr double kTick = 0.05; owner_.now < end; owner_.now = std::min(end, owner_.now + kTick)) {
+        if (stop && stop()) throw Interrupted();
+      }
       Done last = done_.back();
       done_.pop_back();
-      owner_.now = std::max(owner_.now, ends_[done_.size()]);
       return last;
+    }
+    bool done() override {
+      return !owner_.compiler_hangs && std::ranges::all_of(ends_, [this](double end) { return end <= owner_.now; });
     }
     void wind_up() override { done_.clear(); }
 

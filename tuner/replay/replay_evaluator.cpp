@@ -24,6 +24,7 @@ class ReplayedCompilation final : public Compilation {
                 .seconds = outcome.compile_seconds,
                 .log = refused ? "error: " + (outcome.message.empty() ? "recorded" : outcome.message) : ""};
   }
+  bool done() override { return true; }
   void wind_up() override { position_ = outcomes_.size(); }
 
  private:

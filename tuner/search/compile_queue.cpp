@@ -55,11 +55,15 @@ bool CompileQueue::wait_for_one(Batch& batch, const StopCondition& stop) {
     return false;
   }
   if (!done) return false;
-  const std::size_t configuration = batch.compiling[done->index];
-  context_.effort.compiling += done->seconds;
-  compiled_.insert(configuration);
-  batch.ready.emplace(configuration, std::move(*done));
+  keep(batch, std::move(*done));
   return true;
+}
+
+void CompileQueue::keep(Batch& batch, Compilation::Done done) {
+  const std::size_t configuration = batch.compiling[done.index];
+  context_.effort.compiling += done.seconds;
+  compiled_.insert(configuration);
+  batch.ready.emplace(configuration, std::move(done));
 }
 
 void CompileQueue::wait_for_all(Batch& batch, const StopCondition& stop) {
@@ -129,6 +133,22 @@ std::size_t CompileQueue::configurations() const {
   std::size_t count = 0;
   for (const Batch& batch : batches_) count += batch.configurations.size();
   return count;
+}
+
+bool CompileQueue::is_done(std::size_t batches) const {
+  const auto end = batches_.begin() + static_cast<std::ptrdiff_t>(std::min(batches, batches_.size()));
+  return std::all_of(batches_.begin(), end,
+                     [](const Batch& batch) { return !batch.compilation || batch.compilation->done(); });
+}
+
+void CompileQueue::wait(std::size_t batches, const Stop& enough) {
+  const Stopwatch stopwatch(context_.effort.waiting, context_.stop);
+  for (std::size_t i = 0; i < std::min(batches, batches_.size()); ++i) {
+    Compilation* const compilation = batches_[i].compilation.get();
+    while (auto done = compilation != nullptr ? compilation->next(enough) : std::nullopt) {
+      keep(batches_[i], std::move(*done));
+    }
+  }
 }
 
 bool CompileQueue::must_drop(const StopCondition& stop) const {

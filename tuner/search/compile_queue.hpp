@@ -60,6 +60,10 @@ class CompileQueue {
   [[nodiscard]] std::size_t size() const noexcept { return batches_.size(); }
   /// Number of configurations in flight.
   [[nodiscard]] std::size_t configurations() const;
+  /// Whether the next `batches` are compiled.
+  [[nodiscard]] bool is_done(std::size_t batches) const;
+  /// Waits until then. Throws Interrupted as soon as `enough` returns true.
+  void wait(std::size_t batches, const Stop& enough);
   /// Whether batches in flight have to be dropped. Where compiling and measuring share the processor, a batch in flight
   /// still costs as much as a new one, so it is dropped as soon as the share of time is used up.
   [[nodiscard]] bool must_drop(const StopCondition& stop) const;
@@ -72,6 +76,7 @@ class CompileQueue {
   };
   [[nodiscard]] bool is_late() const;
   [[nodiscard]] std::unique_ptr<Compilation> start(const std::vector<std::size_t>& configurations) const;
+  void keep(Batch& batch, Compilation::Done done);
   bool wait_for_one(Batch& batch, const StopCondition& stop);
   void wait_for_all(Batch& batch, const StopCondition& stop);
 

@@ -46,19 +46,39 @@ ProblemSearch::ProblemSearch(Evaluator& evaluator, Journal& journal, const Tuner
   until_interrupted([&] { begin(plan_.first); });
 }
 
+void ProblemSearch::look_ahead(std::size_t ahead) {
+  const bool only_default = !informed_ && !strategy_ && queue_.configurations() == 1;
+  if (!only_default || plan_.strategy == nullptr || evaluator_.shares_processor()) return;
+  until_interrupted([&] {
+    start_strategy();
+    static_cast<void>(propose(ahead));
+  });
+}
+
+/// The first turn measures the default and, in a batch of their own, the other first configurations.
+std::size_t ProblemSearch::batches_of_turn() const { return informed_ ? 1 : 2; }
+
+bool ProblemSearch::is_compiled() {
+  bool compiled = true;  // who was interrupted has nothing to wait for
+  until_interrupted([&] { compiled = queue_.is_done(batches_of_turn()); });
+  return compiled;
+}
+
+void ProblemSearch::wait_for_compiler(const Stop& enough) {
+  const Stopwatch stopwatch(effort_.total, stop_);
+  try {
+    queue_.wait(batches_of_turn(), enough);
+  } catch (const Interrupted&) {  // what is compiled so far stays
+  }
+}
+
 bool ProblemSearch::take_turn(std::size_t ahead) {
   bool more = false;
   if (informed_) {
     until_interrupted([&] { more = measure_batch(*screening_) && propose(ahead); });
     return more;
   }
-  // Where nothing but the default is to be measured first, the compiler has time for proposals meanwhile.
-  if (!evaluator_.shares_processor() && plan_.strategy != nullptr && queue_.configurations() == 1) {
-    until_interrupted([&] {
-      start_strategy();
-      static_cast<void>(propose(ahead));
-    });
-  }
+  look_ahead(ahead);
   until_interrupted([&] { measure_first(); });
   if (screener_.out_of_time() || queue_.out_of_time()) return false;
   // A first guess: the time of the first configurations.

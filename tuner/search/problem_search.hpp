@@ -45,6 +45,13 @@ class ProblemSearch {
   ProblemSearch(const ProblemSearch&) = delete;  // its parts refer to each other
   ProblemSearch& operator=(const ProblemSearch&) = delete;
 
+  /// Where nothing but the default is to be measured first, starts to compile proposals, for which the compiler has time
+  /// meanwhile. At any other time it does nothing.
+  void look_ahead(std::size_t ahead);
+  /// Whether the next turn does not wait for the compiler.
+  [[nodiscard]] bool is_compiled();
+  /// Waits until then, or until `enough` returns true.
+  void wait_for_compiler(const Stop& enough);
   /// Measures what comes next and starts to compile what the strategy proposes. Returns whether there is more to
   /// measure. The first turn measures the first configurations; the default is measured whatever the budget. Every
   /// later turn measures one batch. `ahead`: the number of batches in flight. More batches hide the compiler's time;
@@ -69,6 +76,7 @@ class ProblemSearch {
   template <class Step>
   void until_interrupted(const Step& step);
   void begin(const std::vector<Configuration>& first);
+  [[nodiscard]] std::size_t batches_of_turn() const;
   void measure_first();
   void start_strategy();
   void tell_strategy();

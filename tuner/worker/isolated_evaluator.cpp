@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kQuick = 20.0;  // seconds for questions that run no kernel
-constexpr double kSlice = 0.1;   // seconds that the worker waits for the compiler before it answers "not yet"
+constexpr double kSlice = 0.02;  // seconds that the worker waits for the compiler before it answers "not yet"
 
 // Speed of the slowest device that is worth tuning. It bounds the first run of a problem.
 constexpr double kOperationsPerSecond = 1e8;
@@ -216,6 +216,16 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
       }
     }
     return std::nullopt;
+  }
+
+  bool done() override {
+    try {
+      if (groups_.empty() || winding_up_) return groups_.empty();
+      return running() && groups_.size() == 1 &&
+             owner_.worker_.ask({{"ask", "done"}, {"number", number_}}, kQuick).at("done").get<bool>();
+    } catch (const WorkerLost&) {  // next() sees to it
+      return false;
+    }
   }
 
   void wind_up() override {

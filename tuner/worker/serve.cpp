@@ -131,6 +131,7 @@ class Server {
       return json::object();
     }
     if (ask == "next") return next(q);
+    if (ask == "done") return {{"done", known(compilations_, q).done()}};
     if (ask == "wind_up") {
       known(compilations_, q).wind_up();
       return json::object();

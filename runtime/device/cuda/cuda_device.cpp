@@ -130,8 +130,8 @@ struct CudaDevice::Implementation {
   Provenance provenance;
   std::shared_ptr<const CudaContext> context;
   CudaModules modules;
-  std::unique_ptr<const MemoryComparison> comparison;  ///< from the first time that memory is compared
-  bool compares_on_host = false;                       ///< since its kernel could not be made
+  std::unique_ptr<MemoryComparison> comparison;  ///< since prepare_to_compare()
+  bool compares_on_host = false;                 ///< since its kernel could not be made
 };
 
 CudaDevice::CudaDevice(int ordinal, const Compiling& compiling) {
@@ -195,16 +195,23 @@ std::shared_ptr<Memory> CudaDevice::allocate(std::int64_t bytes) {
 bool CudaDevice::same(Memory& a, Memory& b) {
   // What stays in the host's memory has no address on the device.
   if (a.pointer() == nullptr || b.pointer() == nullptr) return Device::same(a, b);
+  prepare_to_compare();
   auto& comparison = implementation_->comparison;
-  if (!comparison && !implementation_->compares_on_host) {
-    try {
-      comparison = std::make_unique<const MemoryComparison>(*this);
-    } catch (const DeviceFailure& failure) {  // of the compiler or the driver; not of whose memory is compared
-      if (takes_device_down(failure.status())) throw;
-      implementation_->compares_on_host = true;
-    }
+  if (!comparison) return Device::same(a, b);
+  try {
+    comparison->get_ready();
+  } catch (const DeviceFailure& failure) {  // of the compiler or the driver; not of whose memory is compared
+    if (takes_device_down(failure.status())) throw;
+    comparison.reset();
+    implementation_->compares_on_host = true;
+    return Device::same(a, b);
   }
-  return comparison ? comparison->same(a, b) : Device::same(a, b);
+  return comparison->same(a, b);
+}
+
+void CudaDevice::prepare_to_compare() {
+  auto& comparison = implementation_->comparison;
+  if (!comparison && !implementation_->compares_on_host) comparison = std::make_unique<MemoryComparison>(*this);
 }
 
 std::optional<std::int64_t> CudaDevice::bytes_behind(const void* address) const {

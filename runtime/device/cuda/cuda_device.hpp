@@ -39,6 +39,7 @@ class CudaDevice : public Device, public CallerMemory {
   [[nodiscard]] std::optional<double> joules() override;
   [[nodiscard]] std::shared_ptr<Memory> allocate(std::int64_t bytes) override;
   [[nodiscard]] bool same(Memory& a, Memory& b) override;
+  void prepare_to_compare() override;
   [[nodiscard]] std::optional<std::int64_t> bytes_behind(const void* address) const override;
   void read_at(const void* address, std::span<std::byte> to, Stream stream) const override;
   [[nodiscard]] std::unique_ptr<Execution> prepare(Plan plan, std::shared_ptr<const Binary> binary,

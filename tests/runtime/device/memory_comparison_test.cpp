@@ -14,7 +14,8 @@ namespace {
 
 TEST_CASE("a kernel finds the one byte in which two pieces of memory differ") {
   const auto device = open_emulator({});
-  const MemoryComparison comparison(*device);
+  MemoryComparison comparison(*device);
+  comparison.get_ready();
   // Less than what a thread reads at once, no multiple of it, and more than all threads of a block read in one step.
   for (const std::int64_t bytes : {1, 15, 16, 37, 4096 * 3 + 5}) {
     CAPTURE(bytes);

@@ -104,6 +104,7 @@ class FakeDevice final : public Device {
       }
       return std::pair(requests_.size(), std::move(outcome));
     }
+    bool done() override { return true; }
     void wind_up() override { requests_.clear(); }
 
    private:

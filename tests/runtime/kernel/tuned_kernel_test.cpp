@@ -144,6 +144,7 @@ class Gate final : public Device {
       }
       return done;
     }
+    bool done() override { return batch_->done(); }
     void wind_up() override { batch_->wind_up(); }
 
    private:
