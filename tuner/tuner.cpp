@@ -229,12 +229,14 @@ class Tuning {
   /// loss most come first.
   void visit_between(const Phase& phase) {
     const StopCondition time = stop_.slice(kUntunedSizes, 1.0);
+    // Those that are begun together end together: with less time, none would get beyond its default.
+    const double of_visits = static_cast<double>(most_active_) * visits_.usual().seconds_to_try(Suggestions::kFirst);
     std::vector<Problem> left = within_cells(problems_, evaluator_.family().axes());
     std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
     const auto start_next = [&](const std::vector<Visit>& active) -> std::optional<Visit> {
       PlannedVisit planned{.problem = {}, .search = false, .profile = {}, .change = {}};
       do {
-        if (left.empty() || time.reached()) return std::nullopt;
+        if (left.empty() || time.reached() || time.seconds_left().value_or(of_visits) < of_visits) return std::nullopt;
         const auto chosen =
             left.begin() + static_cast<std::ptrdiff_t>(lessons_.coverage().most_valuable(left, under_way(active)));
         planned.problem = *chosen;

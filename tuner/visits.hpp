@@ -93,6 +93,10 @@ class Visits {
     double configurations = 0.0;  ///< that each tried
     double first = 0.0;           ///< of these as begin() was told, `most_first`
     std::int64_t searches = 0;
+    /// What so many configurations would take.
+    [[nodiscard]] double seconds_to_try(std::size_t count) const {
+      return searches == 0 ? 0.0 : seconds / configurations * static_cast<double>(count);
+    }
   };
   [[nodiscard]] const Usual& usual() const noexcept { return usual_; }
 
