@@ -21,16 +21,20 @@ using fake::tune_one;
 /// With a wait that is chosen last: 5 is a tenth faster than the usual 3, for the widths from 8 on.
 class WaitingFamily final : public Family {
  public:
+  explicit WaitingFamily(std::vector<std::int64_t> waits = {3, 1, 5}) : waits_(waits.begin(), waits.end()) {}
   SearchSpace space(const DeviceIdentity& device) const override {
     const SearchSpace plain = Family::space(device);
     std::vector<Parameter> parameters = plain.parameters();
     parameters.push_back({.name = "wait",
-                          .values = {std::int64_t{3}, std::int64_t{1}, std::int64_t{5}},
+                          .values = waits_,
                           .meaning = "",
                           .active = [](const Configuration& c) { return c.number("width") >= 8; },
                           .chosen_last = true});
     return {device, std::move(parameters), plain.constraints()};
   }
+
+ private:
+  std::vector<Value> waits_;
 };
 
 void with_wait(fake::FakeEvaluator& evaluator) {
@@ -72,6 +76,29 @@ TEST_CASE(
   }
   CHECK(found_out == 1);
   CHECK(told >= 1);
+}
+
+TEST_CASE("in a run that is so short that no search tries much, what is chosen last is found out all the same") {
+  const WaitingFamily family({3, 1, 5, 7, 9, 11, 13, 15, 17});
+  const TemporaryStore temporary;
+  fake::FakeEvaluator evaluator(family);
+  with_wait(evaluator);
+  evaluator.threads = 16;
+  evaluator.compile_seconds = 0.6;
+  evaluator.run_seconds = 0.002;
+  std::vector<Problem> problems;
+  for (std::int64_t size = 64; size < 124; ++size) problems.push_back(fake::problem(size));
+  StopCondition stop({.seconds = 40.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+  const auto results = Tuner(evaluator, temporary.store, {}).tune(problems, stop);
+  REQUIRE(results.size() == problems.size());
+  std::size_t with_it = 0;
+  for (const TuningResult& each : results) {
+    REQUIRE(each.profile);
+    CHECK(each.evaluations() < 32);  // four for each other value
+    with_it += each.profile->configuration.ends_with("wait=5") ? 1 : 0;
+  }
+  CHECK(with_it > problems.size() * 3 / 4);
+  CHECK(evaluator.now < 42.0);
 }
 
 TEST_CASE("what is chosen last is tried for the fastest alone, where the search has the time, and carried on") {

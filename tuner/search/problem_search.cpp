@@ -15,6 +15,8 @@ namespace {
 // questions. The number is small, so that the strategy knows most outcomes when it proposes.
 constexpr std::size_t kBatch = 8;
 constexpr std::size_t kTriedBefore = 4;  // configurations tried for each one of what is chosen last
+// Of what is left of a run: for all values of what is chosen last, which one search tries for all others.
+constexpr double kTakingOn = 0.05;
 // Of a visit's time: for finals and verification, at most. The screening gets back what they will not take.
 constexpr double kDecisionShare = 0.25;
 
@@ -74,62 +76,75 @@ void ProblemSearch::wait_for_compiler(const Stop& enough) {
 
 bool ProblemSearch::take_turn(std::size_t ahead) {
   bool more = false;
-  if (informed_) {
-    until_interrupted([&] { more = measure_batch(*screening_) && propose(ahead); });
-    return more;
-  }
-  look_ahead(ahead);
-  until_interrupted([&] { measure_first(); });
-  if (screener_.out_of_time() || queue_.out_of_time()) return false;
-  // A first guess: the time of the first configurations.
-  if (pace_.batch_seconds == 0.0) pace_.batch_seconds = stop_.seconds_used();
-  if (plan_.strategy == nullptr) return false;
-  if (!strategy_) start_strategy();
+  until_interrupted([&] { more = refined_.empty() && screen(ahead); });
+  if (more) return true;
   until_interrupted([&] {
-    tell_strategy();
-    more = propose(ahead);
+    if (!refined_.empty()) measure_refined();
+    more = refine();
   });
   return more;
 }
 
-void ProblemSearch::decide() {
-  until_interrupted([&] {
-    refine();
-    decision_.reach();
-  });
+/// Measures what comes next of the first configurations and the strategy's. Returns whether there are more of these.
+bool ProblemSearch::screen(std::size_t ahead) {
+  if (informed_) return measure_batch(*screening_) && propose(ahead);
+  look_ahead(ahead);
+  measure_first();
+  // A first guess: the time of the first configurations.
+  if (pace_.batch_seconds == 0.0) pace_.batch_seconds = stop_.seconds_used();
+  if (plan_.strategy == nullptr) return false;
+  if (!strategy_) start_strategy();
+  tell_strategy();
+  return propose(ahead);
 }
 
-/// Tries for the fastest configuration what is chosen last.
-void ProblemSearch::refine() {
+void ProblemSearch::decide() {
+  until_interrupted([&] { decision_.reach(); });
+}
+
+/// Starts to compile for the fastest configuration what is chosen last; then for the one that this makes the fastest.
+/// Returns whether there is something.
+bool ProblemSearch::refine() {
+  constexpr std::size_t kMostRounds = 3;
   const auto fastest = attempts_.fastest();
-  if (!fastest || stop_.reached()) return;
+  const bool over =
+      evaluator_.shares_processor() ? stop_.reached() : stop_.must_abandon() || stop_.seconds_left_in_total() == 0.0;
+  if (!fastest || over || screener_.out_of_time() || queue_.out_of_time()) return false;
+  if (refined_.size() == kMostRounds || std::ranges::find(refined_, *fastest) != refined_.end()) return false;
   std::vector<std::size_t> others = refinements_of(*fastest);
-  if (others.empty()) return;
+  if (others.empty()) return false;
   queue_.clear();  // what was in flight when the time for screening ended
   queue_.add(affordable(std::move(others), 0));
+  refined_.push_back(*fastest);
+  return !queue_.empty();
+}
+
+void ProblemSearch::measure_refined() {
   const double of_proposals = pace_.batch_seconds;  // of which this batch says nothing
-  if (!queue_.empty()) measure_batch(stop_);
+  measure_batch(stop_);
   pace_.batch_seconds = of_proposals;
-  queue_.clear();
 }
 
 /// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
 /// a small part of its time, however short that is; or if it takes on to find out for other searches what they are
-/// worth. Otherwise, and where a visit searches nothing, those that made configurations of other problems faster, one
-/// for several that were tried here.
+/// worth, which takes a small part of the run's. Otherwise, and where a visit searches nothing, those that made
+/// configurations of other problems faster, one for several that were tried here, in one round.
 std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
   const auto is_tried = [&](std::size_t other) { return attempts_.find(other) != nullptr; };
   const std::size_t tried = attempts_.outcomes().size();
   std::vector<std::size_t> others = problem_.refinements(fastest);
   std::erase_if(others, is_tried);
-  if (others.empty() || tried >= kTriedBefore * others.size()) return others;
-  if (plan_.last == nullptr) return {};
+  const bool searches = plan_.strategy != nullptr;
+  if (others.empty() || takes_on_ || (searches && tried >= kTriedBefore * others.size())) return others;
+  if (plan_.last == nullptr || !refined_.empty()) return {};
   const Configuration configuration = problem_.at(fastest);
-  // Only who can try them all: in batches of the usual size, what is left of the visit has to be enough for them.
-  const double batches = std::ceil(static_cast<double>(others.size()) / static_cast<double>(kBatch));
-  const bool has_time = stop_.seconds_left().value_or(HUGE_VAL) > batches * pace_.batch_seconds;
+  // Only who can try them all.
+  const double of_tried = effort_.measuring + effort_.waiting;
+  const double seconds = of_tried / static_cast<double>(tried) * static_cast<double>(others.size());
+  const bool has_time = seconds <= kTakingOn * stop_.seconds_left_in_total().value_or(HUGE_VAL);
   const bool has_evaluations = affordable(others, 0).size() == others.size();
-  if (plan_.strategy != nullptr && has_time && has_evaluations && plan_.last->take_on(configuration)) return others;
+  takes_on_ = searches && has_time && has_evaluations && plan_.last->take_on(configuration);
+  if (takes_on_) return others;
   others.clear();
   for (const Configuration& each : plan_.last->worth_trying(configuration)) {
     if (others.size() == tried / kTriedBefore) break;

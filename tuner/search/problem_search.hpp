@@ -52,12 +52,12 @@ class ProblemSearch {
   [[nodiscard]] bool is_compiled();
   /// Waits until then, or until `enough` returns true.
   void wait_for_compiler(const Stop& enough);
-  /// Measures what comes next and starts to compile what the strategy proposes. Returns whether there is more to
-  /// measure. The first turn measures the first configurations; the default is measured whatever the budget. Every
-  /// later turn measures one batch. `ahead`: the number of batches in flight. More batches hide the compiler's time;
+  /// Measures what comes next and starts to compile what the strategy proposes; in the end, what is chosen last for the
+  /// fastest. Returns whether there is more to measure. The first turn measures the first configurations; the default is
+  /// measured whatever the budget. Every later turn measures one batch. `ahead`: the number of batches in flight. More batches hide the compiler's time;
   /// with fewer, the strategy knows more when it proposes.
   bool take_turn(std::size_t ahead);
-  /// Ends the search: what is chosen last, finals and verification.
+  /// Ends the search: finals and verification.
   void decide();
 
   [[nodiscard]] const SearchedProblem& problem() const noexcept { return problem_; }
@@ -83,7 +83,9 @@ class ProblemSearch {
   bool measure_batch(StopCondition& stop);
   void prolong_screening();
   void verify_held();
-  void refine();
+  bool screen(std::size_t ahead);
+  bool refine();
+  void measure_refined();
   [[nodiscard]] std::vector<std::size_t> refinements_of(std::size_t fastest);
   bool propose(std::size_t ahead);
   bool propose_batch();
@@ -108,6 +110,8 @@ class ProblemSearch {
   std::vector<std::size_t> uncompiled_first_;  ///< first configurations whose compilation has not begun
   std::unique_ptr<Strategy> strategy_;         ///< from its first proposal on
   bool informed_ = false;                      ///< the strategy knows what was measured in the first turn
+  std::vector<std::size_t> refined_;  ///< for which what is chosen last was tried, one after the other
+  bool takes_on_ = false;             ///< to try all values of what is chosen last
   /// Of the strategy's proposals. After reached(), no batch begins, but batches in flight are still measured, until
   /// must_abandon(). Where compiling and measuring share the processor, they are dropped at once.
   std::optional<StopCondition> screening_;
