@@ -1,4 +1,5 @@
-"""Tests of bench/evidence/schedule.py: what is run in a given time, in which order, and that nothing is left running."""
+"""Tests of bench/evidence/schedule.py and side_by_side.py: what is run in a given time, in which order, on which card, and that
+nothing is left running."""
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "bench" / "evidence"
 sys.path.insert(0, str(EVIDENCE))
 import schedule  # noqa: E402
+import side_by_side  # noqa: E402
 
 TABLE = """
 | part | at most | needs | shows |
@@ -100,6 +102,43 @@ class Limit(unittest.TestCase):
             process = int(pids.read_text())
             status = pathlib.Path(f"/proc/{process}/stat")
             self.assertTrue(not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+class SideBySide(unittest.TestCase):
+    def test_each_card_has_its_processors_and_none_has_more_than_another(self):
+        self.assertEqual(side_by_side.shares(list(range(8)), 2), [[0, 1, 2, 3], [4, 5, 6, 7]])
+        self.assertEqual(side_by_side.shares([3, 5, 9], 2), [[3], [5]])
+        self.assertEqual(side_by_side.shares([7], 3), [[7], [7], [7]])
+
+    def test_a_card_has_a_build_and_results_of_its_own(self):
+        command, own, results = side_by_side.of_card(1, "540", "/build", "/out", "/data", ["cells", "choice/wide"])
+        self.assertEqual((str(own), str(results)), ("/build-1", "/out/1"))
+        self.assertEqual(command, [str(EVIDENCE / "gpu_evidence"), "/build-1", "/out/1", "/data", "--seconds", "540", "cells",
+                                   "choice/wide"])
+
+    def test_all_run_at_once_each_with_its_own_card(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Each waits until the other has written: one after the other, they would not end.
+            script = ('echo $CUDA_VISIBLE_DEVICES $(taskset -pc $$ | cut -d: -f2) >{0}/$0; '
+                      'until [ -s {0}/$1 ]; do sleep 0.05; done; exit $2').format(folder)
+            commands = [["timeout", "60", "bash", "-c", script, *words] for words in (("a", "b", "0"), ("b", "a", "3"))]
+            self.assertEqual(side_by_side.run_all(commands, sorted(os.sched_getaffinity(0))), [0, 3])
+            cards = [pathlib.Path(folder, name).read_text().split()[0] for name in "ab"]
+            self.assertEqual(cards, ["0", "1"])
+
+    def test_whoever_is_asked_to_stop_asks_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = ("import sys, side_by_side\n"
+                      "loop = 'trap \"echo stopped >{0}/$0; exit 7\" TERM; echo >{0}/began$0; while :; do sleep 0.05; done'\n"
+                      "print(side_by_side.run_all([['bash', '-c', loop, name] for name in 'ab'], [0]))").format(folder)
+            process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=EVIDENCE,
+                                       env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+            while not all(pathlib.Path(folder, f"began{name}").exists() for name in "ab"):
+                self.assertIsNone(process.poll())
+            process.terminate()
+            self.assertEqual(process.communicate(timeout=60)[0], "[7, 7]\n")
+            for name in "ab":
+                self.assertEqual(pathlib.Path(folder, name).read_text(), "stopped\n")
 
 
 class Table(unittest.TestCase):

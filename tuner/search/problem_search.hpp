@@ -45,17 +45,17 @@ class ProblemSearch {
   ProblemSearch(const ProblemSearch&) = delete;  // its parts refer to each other
   ProblemSearch& operator=(const ProblemSearch&) = delete;
 
-  /// Where nothing but the default is to be measured first, starts to compile proposals, for which the compiler has time
-  /// meanwhile. At any other time it does nothing.
+  /// Where nothing but the default is to be measured first, starts to compile proposals, for which the compiler has
+  /// time meanwhile. At any other time it does nothing.
   void look_ahead(std::size_t ahead);
   /// Whether the next turn does not wait for the compiler.
   [[nodiscard]] bool is_compiled();
   /// Waits until then, or until `enough` returns true.
   void wait_for_compiler(const Stop& enough);
   /// Measures what comes next and starts to compile what the strategy proposes; in the end, what is chosen last for the
-  /// fastest. Returns whether there is more to measure. The first turn measures the first configurations; the default is
-  /// measured whatever the budget. Every later turn measures one batch. `ahead`: the number of batches in flight. More batches hide the compiler's time;
-  /// with fewer, the strategy knows more when it proposes.
+  /// fastest. Returns whether there is more to measure. The first turn measures the first configurations; the default
+  /// is measured whatever the budget. Every later turn measures one batch. `ahead`: the number of batches in flight.
+  /// More batches hide the compiler's time; with fewer, the strategy knows more when it proposes.
   bool take_turn(std::size_t ahead);
   /// Ends the search: finals and verification.
   void decide();
@@ -110,8 +110,8 @@ class ProblemSearch {
   std::vector<std::size_t> uncompiled_first_;  ///< first configurations whose compilation has not begun
   std::unique_ptr<Strategy> strategy_;         ///< from its first proposal on
   bool informed_ = false;                      ///< the strategy knows what was measured in the first turn
-  std::vector<std::size_t> refined_;  ///< for which what is chosen last was tried, one after the other
-  bool takes_on_ = false;             ///< to try all values of what is chosen last
+  std::vector<std::size_t> refined_;           ///< for which what is chosen last was tried, one after the other
+  bool takes_on_ = false;                      ///< to try all values of what is chosen last
   /// Of the strategy's proposals. After reached(), no batch begins, but batches in flight are still measured, until
   /// must_abandon(). Where compiling and measuring share the processor, they are dropped at once.
   std::optional<StopCondition> screening_;
