@@ -129,7 +129,8 @@ class Tuning {
 
   /// Searches the problems of the agenda, several at a time.
   void search_each(const Phase& phase, StopCondition& time) {
-    // Who is begun gets a profile, whatever the budget, and after all that are active: not if these take the rest of it.
+    // Who is begun gets a profile, whatever the budget, and after all that are active: not if these take the rest of
+    // it.
     const auto has_time = [&](std::size_t active) {
       const double of_active = kLateSearch * visits_.usual().seconds * static_cast<double>(active);
       return stop_.seconds_left().value_or(of_active) >= of_active;

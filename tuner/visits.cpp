@@ -120,9 +120,9 @@ TuningResult Visits::finish(Visit& visit) {
   return result;
 }
 
-/// Which of them is next: from `turn` on, the first that does not wait for the compiler, of which one kernel may take as
-/// long as ten searches. Where everybody waits, so does this, until somebody is ready or the time is over. `turn` in a
-/// run that time does not end.
+/// Which of them is next: from `turn` on, the first that does not wait for the compiler, of which one kernel may take
+/// as long as ten searches. Where everybody waits, so does this, until somebody is ready or the time is over. `turn` in
+/// a run that time does not end.
 std::size_t Visits::first_compiled(std::vector<Visit>& active, std::size_t turn, std::size_t ahead) const {
   if (active.size() == 1 || !stop_.seconds_left()) return turn;
   for (Visit& visit : active) visit.search->look_ahead(ahead);

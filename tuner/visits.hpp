@@ -69,9 +69,9 @@ class Visits {
                                  StopCondition time);
 
   /// Keeps up to `most_active` visits active. They take turns in a fixed order, so the order of all measurements does
-  /// not depend on how fast anything is; in a run that time ends anyway, who would wait for the compiler is passed over.
-  /// `start_next(active)` begins a visit, or returns nothing if there is no further one. `finish_one(visit)` is called
-  /// when a visit has nothing left to screen.
+  /// not depend on how fast anything is; in a run that time ends anyway, who would wait for the compiler is passed
+  /// over. `start_next(active)` begins a visit, or returns nothing if there is no further one. `finish_one(visit)` is
+  /// called when a visit has nothing left to screen.
   template <class StartNext, class FinishOne>
   void take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one);
 

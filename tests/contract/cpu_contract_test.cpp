@@ -70,6 +70,22 @@ TEST_CASE("the compile options of a family reach its kernels: fused operations r
   CHECK((fused.message.find("rounded after every operation") != std::string::npos) == fuses);
 }
 
+TEST_CASE("with thousands of inputs an online step on a CPU is as right as with few") {
+  const auto device = open_cpu_device();
+  const KernelFamily& family = sonfin::train_family();
+  const SearchSpace space = family.space(device->identity());
+  const Problem problem = sonfin::problem(9, 20001, 1);
+  Verifier verifier(*device, family, 5);
+  const Configuration untuned = family.default_configuration(device->identity(), problem);
+  for (const std::string coarsening : {"rules", "dims"}) {
+    const std::string rest = untuned.text().substr(untuned.text().find(' '));
+    const Configuration configuration = space.parse("coarsening=" + coarsening + rest);
+    CAPTURE(configuration.text());
+    const Verdict verdict = verifier.verify(configuration, problem);
+    CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  }
+}
+
 TEST_CASE("without a compiler, and with more threads than cores, default configurations compute what is right") {
   const TemporaryFolder folder;
   const Variable cache("XDG_CACHE_HOME", folder.path().string());

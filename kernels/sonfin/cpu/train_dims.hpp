@@ -101,13 +101,7 @@ struct Dims {
   }
 
   float squared_distance(const float* x, long long rule) const {
-    const float* m = a.centres + rule * a.stride;
-    F sum{};
-    for (long long j = 0; j < a.stride; j += W) {
-      const F distance = load<W>(x + j) - load<W>(m + j);
-      sum += distance * distance;
-    }
-    return sum_of_lanes<W>(sum);
+    return squared_distance_between(x, a.centres + rule * a.stride, 1, a.stride);
   }
 
   void add(const float* x, long long rule, float width) const {

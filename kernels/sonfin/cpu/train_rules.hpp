@@ -71,10 +71,7 @@ struct Rules {
   }
 
   float squared_distance(const float* x, long long rule) const {
-    const float* m = a.centres + rule / W * a.stride * W + rule % W;
-    float sum = 0.0f;
-    for (long long j = 0; j < a.stride; ++j) sum += (x[j] - m[j * W]) * (x[j] - m[j * W]);
-    return sum;
+    return squared_distance_between(x, a.centres + rule / W * a.stride * W + rule % W, W, a.stride);
   }
 
   void add(const float* x, long long rule, float width) const {

@@ -56,6 +56,17 @@ struct Antecedents {
   float largest_inverse;  ///< 1 / sigma_min
 };
 
+/// Of `count` inputs and a centre whose values are `apart` floats from each other. The sum is in float64: thousands of
+/// squares in one of float32 would lose three digits, and with them those of a new rule's widths.
+inline float squared_distance_between(const float* x, const float* centre, long long apart, long long count) {
+  double sum = 0.0;
+  for (long long j = 0; j < count; ++j) {
+    const double distance = x[j] - centre[j * apart];
+    sum += distance * distance;
+  }
+  return static_cast<float>(sum);
+}
+
 /// The record that a bank publishes about its rules at one sample. The sums weighted by each output's consequents
 /// follow it in memory.
 struct Record {
