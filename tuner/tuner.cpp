@@ -230,10 +230,11 @@ class Tuning {
   /// loss most come first.
   void visit_between(const Phase& phase) {
     const StopCondition time = stop_.slice(kUntunedSizes, 1.0);
-    // Those that are begun together end together: with less time, none would get beyond its default.
-    const double of_visits = static_cast<double>(most_active_) * visits_.usual().seconds_to_try(Suggestions::kFirst);
     std::vector<Problem> left = within_cells(problems_, evaluator_.family().axes());
     std::erase_if(left, [&](const Problem& problem) { return known_.find(problem) != nullptr; });
+    // Those that are begun together end together: with less time, none would get beyond its default.
+    const double of_visits =
+        static_cast<double>(std::min(most_active_, left.size())) * visits_.usual().seconds_to_try(Suggestions::kFirst);
     const auto start_next = [&](const std::vector<Visit>& active) -> std::optional<Visit> {
       PlannedVisit planned{.problem = {}, .search = false, .profile = {}, .change = {}};
       do {

@@ -62,8 +62,11 @@ Visit Visits::begin_with(const Problem& problem, const Configuration& configurat
   const Profile& winner = *(*found)->profile;
   const PlannedVisit again{.problem = problem, .search = false, .profile = winner, .change = {}};
   const Configuration fastest = evaluator_.family().space(evaluator_.device()).parse(winner.configuration);
-  return begin(static_cast<std::size_t>(found - results_.begin()), again, phase, std::move(time),
-               {fastest, configuration});
+  SearchPlan plan;
+  plan.first = {fastest, configuration};
+  plan.refines = false;
+  return begin(static_cast<std::size_t>(found - results_.begin()), again, phase, std::move(time), problems_.at(problem),
+               std::move(plan));
 }
 
 Visit Visits::begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
@@ -122,9 +125,9 @@ TuningResult Visits::finish(Visit& visit) {
 
 /// Which of them is next: from `turn` on, the first that does not wait for the compiler, of which one kernel may take
 /// as long as ten searches. Where everybody waits, so does this, until somebody is ready or the time is over. `turn` in
-/// a run that time does not end.
+/// a run that evaluations end, or nothing: there, what is found depends on the seed alone.
 std::size_t Visits::first_compiled(std::vector<Visit>& active, std::size_t turn, std::size_t ahead) const {
-  if (active.size() == 1 || !stop_.seconds_left()) return turn;
+  if (active.size() == 1 || !stop_.seconds_left() || stop_.evaluations_left()) return turn;
   for (Visit& visit : active) visit.search->look_ahead(ahead);
   std::optional<std::size_t> ready;
   const auto somebody_is_ready = [&] {

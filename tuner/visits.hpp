@@ -149,6 +149,7 @@ void Visits::take_turns(std::size_t most_active, StartNext start_next, FinishOne
     } else {
       finish_one(active[turn]);
       active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
+      more = true;  // who was refused for want of time may have it now
     }
   }
 }

@@ -108,11 +108,15 @@ class VirtualEvaluator final : public Evaluator {
     List(VirtualEvaluator& owner, std::vector<std::pair<double, Done>> done) : owner_(owner), done_(std::move(done)) {
       std::ranges::sort(done_, std::greater{}, [](const auto& one) { return one.first; });
     }
-    std::optional<Done> next(const Stop&) override {
+    std::optional<Done> next(const Stop& stop) override {
+      constexpr double kTick = 0.02;
       if (done_.empty()) return std::nullopt;
-      const auto [end, first] = std::move(done_.back());
+      for (const double end = done_.back().first; owner_.now() < end;) {
+        if (stop && stop()) throw Interrupted();
+        owner_.now_ = std::min(end, owner_.now() + kTick);
+      }
+      const Done first = std::move(done_.back().second);
       done_.pop_back();
-      owner_.now_ = std::max(owner_.now(), end);
       return first;
     }
     bool done() override { return done_.empty() || done_.front().first <= owner_.now(); }

@@ -154,6 +154,7 @@ class FakeEvaluator final : public Evaluator {
       return last;
     }
     bool done() override {
+      owner_.waits();
       return !owner_.compiler_hangs && std::ranges::all_of(ends_, [this](double end) { return end <= owner_.now; });
     }
     void wind_up() override { done_.clear(); }

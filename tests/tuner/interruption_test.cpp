@@ -102,3 +102,33 @@ TEST_CASE("an evaluator that ends any wait because somebody asked to stop: what 
   }
   CHECK(most < 1000);
 }
+
+TEST_CASE("the same where time ends the run, and searches that wait for the compiler are passed over") {
+  const Family family;
+  bool came_to_the_end = false;
+  for (int calls = 0; calls < 1200; calls += calls < 300 ? 1 : 9) {
+    CAPTURE(calls);
+    const TemporaryStore temporary;
+    fake::FakeEvaluator evaluator(family, 1);
+    evaluator.compile_seconds = 0.4;
+    evaluator.run_seconds = 0.02;
+    int left = calls;
+    bool asked = false;
+    evaluator.waits = [&] {
+      asked = asked || left-- == 0;
+      if (asked) throw Interrupted();
+    };
+    StopCondition stop(
+        {.seconds = 4.0, .evaluations = {}}, [&] { return asked; }, [&] { return evaluator.now; });
+    try {
+      for (const TuningResult& result :
+           Tuner(evaluator, temporary.store, {.seed = 1}).tune({fake::problem(8), fake::problem(64)}, stop)) {
+        CHECK(result.profile.has_value() == !result.interrupted);
+      }
+    } catch (const Interrupted&) {  // before the run had begun
+      CHECK(temporary.store.measurements().empty());
+    }
+    came_to_the_end = came_to_the_end || !asked;
+  }
+  CHECK(came_to_the_end);
+}

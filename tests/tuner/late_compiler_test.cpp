@@ -35,16 +35,21 @@ TEST_CASE("a compiler that hangs is given up soon after the budget, whatever it 
   }
 }
 
-TEST_CASE("a long budget leaves the compiler more time") {
-  const TemporaryStore temporary;
-  const fake::Family family;
-  fake::FakeEvaluator evaluator(family);
-  evaluator.compiler_hangs = true;
-  StopCondition stop({.seconds = 1000.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
-  const auto results = Tuner(evaluator, temporary.store, {}).tune({fake::problem(64)}, stop);
-  REQUIRE(results.size() == 1);
-  CHECK(results.front().compiler_out_of_time == doctest::Approx(250.0));
-  CHECK(evaluator.now < 260.0);
+TEST_CASE("a long budget leaves the compiler more time, for one problem and for several side by side") {
+  for (const std::size_t count : {1U, 3U}) {
+    CAPTURE(count);
+    const TemporaryStore temporary;
+    const fake::Family family;
+    fake::FakeEvaluator evaluator(family);
+    evaluator.compiler_hangs = true;
+    std::vector<Problem> problems{fake::problem(64), fake::problem(8), fake::problem(512)};
+    problems.resize(count);
+    StopCondition stop({.seconds = 1000.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+    const auto results = Tuner(evaluator, temporary.store, {}).tune(problems, stop);
+    REQUIRE(results.size() == count);
+    for (const TuningResult& result : results) CHECK(result.compiler_out_of_time == doctest::Approx(250.0));
+    CHECK(evaluator.now < 260.0);
+  }
 }
 
 TEST_CASE("finalists that only an earlier process has compiled are not waited for for ever either") {

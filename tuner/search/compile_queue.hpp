@@ -50,6 +50,8 @@ class CompileQueue {
   /// From here until give_up_if_late() the compiler is waited for to the end of the budget and beyond, but not for
   /// ever. `start`: when it began, on the clock of the search.
   void limit_waiting(double start);
+  /// Whether that limit has passed.
+  [[nodiscard]] bool is_late() const;
   /// Ends what limit_waiting() began. Throws Interrupted if the compiler was given up.
   void give_up_if_late();
   /// Seconds after which the compiler was given up; nothing if it was not.
@@ -74,7 +76,6 @@ class CompileQueue {
     double seconds = 0.0, start = 0.0;
     bool given_up = false;
   };
-  [[nodiscard]] bool is_late() const;
   [[nodiscard]] std::unique_ptr<Compilation> start(const std::vector<std::size_t>& configurations) const;
   void keep(Batch& batch, Compilation::Done done);
   bool wait_for_one(Batch& batch, const StopCondition& stop);

@@ -60,10 +60,12 @@ void ProblemSearch::look_ahead(std::size_t ahead) {
 /// The first turn measures the default and, in a batch of their own, the other first configurations.
 std::size_t ProblemSearch::batches_of_turn() const { return informed_ ? 1 : 2; }
 
-bool ProblemSearch::is_compiled() {
-  bool compiled = true;  // who was interrupted has nothing to wait for
-  until_interrupted([&] { compiled = queue_.is_done(batches_of_turn()); });
-  return compiled;
+bool ProblemSearch::is_compiled() const {
+  try {
+    return queue_.is_late() || queue_.is_done(batches_of_turn());
+  } catch (const Interrupted&) {  // the turn sees to it
+    return true;
+  }
 }
 
 void ProblemSearch::wait_for_compiler(const Stop& enough) {
@@ -109,7 +111,7 @@ bool ProblemSearch::refine() {
   const auto fastest = attempts_.fastest();
   const bool over =
       evaluator_.shares_processor() ? stop_.reached() : stop_.must_abandon() || stop_.seconds_left_in_total() == 0.0;
-  if (!fastest || over || screener_.out_of_time() || queue_.out_of_time()) return false;
+  if (!plan_.refines || !fastest || over || screener_.out_of_time() || queue_.out_of_time()) return false;
   if (refined_.size() == kMostRounds || std::ranges::find(refined_, *fastest) != refined_.end()) return false;
   std::vector<std::size_t> others = refinements_of(*fastest);
   if (others.empty()) return false;
@@ -135,15 +137,17 @@ std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
   std::vector<std::size_t> others = problem_.refinements(fastest);
   std::erase_if(others, is_tried);
   const bool searches = plan_.strategy != nullptr;
-  if (others.empty() || takes_on_ || (searches && tried >= kTriedBefore * others.size())) return others;
-  if (plan_.last == nullptr || !refined_.empty()) return {};
+  if (others.empty() || (searches && tried >= kTriedBefore * others.size())) return others;
+  if (plan_.last == nullptr || (!refined_.empty() && !takes_on_)) return {};
   const Configuration configuration = problem_.at(fastest);
-  // Only who can try them all.
+  // Only who can try them all, in every round.
   const double of_tried = effort_.measuring + effort_.waiting;
   const double seconds = of_tried / static_cast<double>(tried) * static_cast<double>(others.size());
   const bool has_time = seconds <= kTakingOn * stop_.seconds_left_in_total().value_or(HUGE_VAL);
   const bool has_evaluations = affordable(others, 0).size() == others.size();
-  takes_on_ = searches && has_time && has_evaluations && plan_.last->take_on(configuration);
+  const bool can = searches && has_time && has_evaluations;
+  if (takes_on_) return can ? others : std::vector<std::size_t>();
+  takes_on_ = can && plan_.last->take_on(configuration);
   if (takes_on_) return others;
   others.clear();
   for (const Configuration& each : plan_.last->worth_trying(configuration)) {
@@ -174,7 +178,7 @@ void ProblemSearch::begin(const std::vector<Configuration>& first) {
     if (index && std::find(list.begin(), list.end(), *index) == list.end()) list.push_back(*index);
   }
   if (list.empty()) return;
-  begun_ = stop_.now();
+  queue_.limit_waiting(stop_.now());
   queue_.add({list.front()});
   list.erase(list.begin());
   // The default has to be measured even if no time is left. Where compiling other configurations would delay it, they
@@ -202,7 +206,6 @@ void ProblemSearch::measure_first() {
   StopCondition always = stop_.without_budget();  // every problem that is reached ends with a profile
   bool measured = false;
   try {
-    queue_.limit_waiting(begun_);
     measured = !queue_.empty() && measure_batch(always);
     queue_.give_up_if_late();
     if (measured && !queue_.must_drop(stop_)) {

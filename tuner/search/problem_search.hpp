@@ -30,6 +30,7 @@ struct SearchPlan {
   std::int64_t visit_number = 1;  ///< of the visits of this problem within the run
   /// What other problems of the run found of the parameters that are chosen last; nothing if there are no others.
   LastChoices* last = nullptr;
+  bool refines = true;  ///< whether the parameters that are chosen last are tried at all
 };
 
 /// One visit of one problem. It begins when this is made, goes on with every turn, and ends with decide(), or without a
@@ -49,7 +50,7 @@ class ProblemSearch {
   /// time meanwhile. At any other time it does nothing.
   void look_ahead(std::size_t ahead);
   /// Whether the next turn does not wait for the compiler.
-  [[nodiscard]] bool is_compiled();
+  [[nodiscard]] bool is_compiled() const;
   /// Waits until then, or until `enough` returns true.
   void wait_for_compiler(const Stop& enough);
   /// Measures what comes next and starts to compile what the strategy proposes; in the end, what is chosen last for the
@@ -116,8 +117,7 @@ class ProblemSearch {
   /// must_abandon(). Where compiling and measuring share the processor, they are dropped at once.
   std::optional<StopCondition> screening_;
   double most_to_decide_ = 0.0;  ///< seconds that the screening leaves at most
-  double begun_ = 0.0;           ///< when the compilation of the default began, on the clock of stop_
-  double last_batch_end_ = 0.0;  ///< likewise
+  double last_batch_end_ = 0.0;  ///< on the clock of stop_
 };
 
 }  // namespace heddle

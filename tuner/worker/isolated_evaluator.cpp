@@ -180,11 +180,9 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
   using Compilation::next;
   std::optional<Done> next(const Stop& stop) override {
     while (!groups_.empty() && (running() || !winding_up_)) {
-      bool alone = true;
       try {
         owner_.worker_.ensure();
         if (!running()) submit();
-        alone = owner_.compiling_ == 1;
         const json answer = one_more(stop);
         if (!answer.contains("index")) {  // all that was asked for is done
           if (winding_up_) break;
@@ -201,6 +199,7 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
                     .seconds = answer.at("seconds"),
                     .log = answer.at("log")};
       } catch (const WorkerLost& lost) {
+        const bool alone = owner_.compiling_ <= 1;
         finished();
         if (winding_up_) break;  // what was under way is gone
         if (lost.from_outside() || !alone || groups_.front().empty()) continue;
@@ -221,7 +220,11 @@ class IsolatedEvaluator::RemoteCompilation final : public Compilation {
   bool done() override {
     try {
       if (groups_.empty() || winding_up_) return groups_.empty();
-      return running() && groups_.size() == 1 &&
+      if (!running()) {  // with the worker of before it is gone
+        submit();
+        return false;
+      }
+      return groups_.size() == 1 &&
              owner_.worker_.ask({{"ask", "done"}, {"number", number_}}, kQuick).at("done").get<bool>();
     } catch (const WorkerLost&) {  // next() sees to it
       return false;

@@ -201,8 +201,8 @@ bool CudaDevice::same(Memory& a, Memory& b) {
   try {
     comparison->get_ready();
   } catch (const DeviceFailure& failure) {  // of the compiler or the driver; not of whose memory is compared
-    if (takes_device_down(failure.status())) throw;
     comparison.reset();
+    if (takes_device_down(failure.status())) throw;
     implementation_->compares_on_host = true;
     return Device::same(a, b);
   }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "heddle/kernels/sonfin/network.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/kernels/stop.hpp"
 #include "heddle/runtime/device/device_failure.hpp"
 #include "heddle/tuner/tuner.hpp"
 #include "placed.hpp"
@@ -237,6 +239,15 @@ TEST_CASE("a worker that somebody kills is replaced, whoever is running or compi
     while (const auto done = compilation->next()) compiled += done->compiled ? 1 : 0;
     CHECK(compiled == 2);
   }
+  // Who only asks whether all is compiled has it compiled again, too.
+  const auto compilation = evaluator.compile({configuration("good", 1), configuration("even")}, problem(64));
+  REQUIRE(::kill(worker.process(), SIGKILL) == 0);
+  const auto late = stop_after(60.0);
+  while (!compilation->done() && !late()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  CHECK(compilation->done());
+  CHECK(compilation->next()->compiled);
+  CHECK(compilation->next()->compiled);
+  CHECK_FALSE(compilation->next());
   REQUIRE(::kill(worker.process(), SIGKILL) == 0);
   evaluator.check_device();
 }
