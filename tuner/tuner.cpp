@@ -30,7 +30,7 @@ constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes betw
 // evaluations. Of a minute that is 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
 constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
 constexpr int kMostSingleMappings = 3;  // at most so many are tried at all problems
-// The last searches of a run may take so much of the time of those before: they try little.
+// How long the last searches of a run are taken to be, as a part of the usual time: they have less to try.
 constexpr double kLateSearch = 0.75;
 // A revisit starts only if at least this many times the duration of the last revisit is left.
 constexpr double kWorthRevisit = 1.0;
@@ -129,8 +129,8 @@ class Tuning {
 
   /// Searches the problems of the agenda, several at a time.
   void search_each(const Phase& phase, StopCondition& time) {
-    // Who is begun gets a profile, whatever the budget, and after all that are active: not if these take the rest of
-    // it.
+    // A search that is begun gets a profile, whatever the budget, and ends after all that are active. So none is begun
+    // while these would take the rest of the time.
     const auto has_time = [&](std::size_t active) {
       const double of_active = kLateSearch * visits_.usual().seconds * static_cast<double>(active);
       return stop_.seconds_left().value_or(of_active) >= of_active;

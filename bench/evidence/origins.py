@@ -20,7 +20,8 @@ MEASURED = (".csv", ".json", ".jsonl", ".txt")  # Markdown and plots are made fr
 
 def read(folder: pathlib.Path) -> dict:
     """`kernels`: what template_digests printed, by the digest of that; `files`: commit, kernels (the key of the other, or
-    null), sha256 and, where there was a GPU, a word that tells it from others of its model, by name; `older`: names of files that were measured before origins were kept."""
+    null), sha256 and, where there was a GPU, its card(), by name; `older`: names of files that were measured before origins
+    were kept."""
     file = folder / NAME
     return {"kernels": {}, "files": {}, "older": [], **(json.loads(file.read_text()) if file.exists() else {})}
 
@@ -48,7 +49,8 @@ def kernels_of(build: pathlib.Path) -> dict | None:
 
 
 def card() -> str | None:
-    """Of the GPU that programs here see first: the beginning of a digest of its UUID. Nothing without one."""
+    """Tells the GPU that programs here see first from others of its model: the beginning of a digest of its UUID. Nothing
+    without a GPU."""
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     try:
         uuid = subprocess.run(["nvidia-smi", f"--id={first}", "--query-gpu=uuid", "--format=csv,noheader"], check=True,
@@ -72,7 +74,8 @@ def note(build: pathlib.Path, folder: pathlib.Path, commit: str, names: list[str
     if kernels is not None:
         key = hashlib.sha256(json.dumps(kernels, sort_keys=True).encode()).hexdigest()[:16]
         origins["kernels"][key] = kernels
-    of_card = {"card": card()} if card() else {}
+    here = card()
+    of_card = {"card": here} if here else {}
     for name in names:
         origins["files"][name] = {"commit": commit, "kernels": key, "sha256": digest(folder / name), **of_card}
     write(folder, origins)

@@ -7,8 +7,8 @@ PARTS: names as of gpu_evidence --seconds, in one word: what the first card meas
 alone (CUDA_VISIBLE_DEVICES), works with a copy of BUILD of its own, BUILD-0 and so on, where profiles and compiled code stay
 from call to call, and leaves its results in OUTPUT/0 and so on. Where something else would run on all of them at a time, it is
 no part for this program: choice/cards. Compilers of one machine get in each other's way all the same, so that searches find
-less in a given time; times of kernels differ by 1.6 % from those of a card alone. Exit code: 0 if all parts that were begun are
-done, else the first that is not 0.
+less in a given time; what their kernels take differs little (bench/results/nvidia-h100/NOTES.md). Exit code: 0 if all parts
+that were begun are done, else the first that is not 0.
 """
 import os
 import pathlib
