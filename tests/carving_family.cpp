@@ -204,7 +204,7 @@ class CarvingVerification final : public Verification {
       VerificationRun run{.name = problem.text() + ", contents " + std::to_string(number), .stages = {}};
       run.stages.push_back({.plan = 0,
                             .launches = 1,
-                            .contents = [before](const HostImage&) { return before; },
+                            .contents = [before](const HostImage&) { return HostImage(before); },
                             .check =
                                 [before, problem](const HostImage& after) {
                                   return judged(after, carved(before, problem, kLaunches), problem);

@@ -17,7 +17,14 @@
 
 namespace heddle {
 
-using namespace contract;
+using contract::has_axis;
+using contract::kMost;
+using contract::kMostEmulated;
+using contract::kSamples;
+using contract::Path;
+using contract::paths;
+using contract::problems;
+using contract::problems_by_form;
 
 namespace {
 
@@ -39,7 +46,7 @@ std::vector<ContractCase> cases_by_form(const KernelFamily& family, const Device
     return configurations;
   };
   for (const std::vector<Problem>& form : problems_by_form(family)) {
-    Draw draw(family, device);
+    contract::Draw draw(family, device);
     for (const Problem& problem : form) {
       const Configuration usual = family.default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;
@@ -54,7 +61,7 @@ std::vector<ContractCase> cases_by_form(const KernelFamily& family, const Device
     if (has_axis(family, "numbers")) problem = problem.with("numbers", std::min(problem.at("numbers"), kMostNumbers));
     if (family.work(problem).operations * kSamples > kMost) continue;
     add(problem, {family.default_configuration(device, problem)});
-    add(problem, Draw(family, device).first(shuffled(problem), problem, kDrawnOfLarge));
+    add(problem, contract::Draw(family, device).first(shuffled(problem), problem, kDrawnOfLarge));
   }
   return all;
 }
@@ -91,7 +98,7 @@ std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const Con
     if (by_form) {
       for (ContractCase& one : cases_by_form(*family, device, sample, generator)) all.push_back(std::move(one));
     }
-    Draw draw(*family, device);
+    contract::Draw draw(*family, device);
     for (const Problem& problem : by_form ? std::vector<Problem>() : problems(*family, device, sample.large)) {
       const Configuration usual = family->default_configuration(device, problem);
       if (space.violated(usual, problem)) continue;  // sizes that the family does not do

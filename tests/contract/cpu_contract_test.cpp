@@ -77,9 +77,9 @@ TEST_CASE("with thousands of inputs an online step on a CPU is as right as with 
   const Problem problem = sonfin::problem(9, 20001, 1);
   Verifier verifier(*device, family, 5);
   const Configuration untuned = family.default_configuration(device->identity(), problem);
-  for (const std::string coarsening : {"rules", "dims"}) {
-    const std::string rest = untuned.text().substr(untuned.text().find(' '));
-    const Configuration configuration = space.parse("coarsening=" + coarsening + rest);
+  const std::string rest = untuned.text().substr(untuned.text().find(' '));
+  for (const std::string coarsening : {"coarsening=rules", "coarsening=dims"}) {
+    const Configuration configuration = space.parse(coarsening + rest);
     CAPTURE(configuration.text());
     const Verdict verdict = verifier.verify(configuration, problem);
     CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);

@@ -14,7 +14,7 @@
 namespace heddle::test {
 
 struct DescribedKernel {
-  explicit DescribedKernel(KernelDefinition definition)
+  explicit DescribedKernel(const KernelDefinition& definition)
       : family(dynamic_cast<const DefinedFamily&>(families.add(describe(definition)))),
         problems(family.definition().problems) {}
   explicit DescribedKernel(const std::string& name)
