@@ -25,7 +25,7 @@ void attempt(const EmulatorOptions& options, ContractSample whole, std::size_t l
 // The order of waiting sees every value. The others see configurations of their own, which the seed draws: other ones
 // with every commit.
 const ContractSample kEveryValue{.drawn = 1, .every_value = true, .large = false, .repeat = false};
-const ContractSample kSome{.drawn = 1, .every_value = true, .large = false, .repeat = false, .most = 25};
+const ContractSample kSome{.drawn = 1, .every_value = true, .large = false, .repeat = false, .most = 50};
 constexpr std::size_t kAtLeast = 150, kDrawn = 10, kDrawnOfSlow = 6;
 
 TEST_CASE("the emulator keeps the contract of devices, in the order of waiting") {
