@@ -1,4 +1,5 @@
-"""What clang-tidy is to read: files in few units, because a unit's headers cost it more than the files themselves.
+"""What clang-tidy is to read: the source files in few translation units, because the headers of a unit cost it more time
+than the files themselves.
 
     lint_units.py COMPILE_COMMANDS FOLDER [CHANGED...]
 
@@ -17,8 +18,9 @@ import shlex
 import sys
 
 LINES = 4000  # of programs or tests in a unit: enough to outweigh the headers, and all processors have one
+# Arguments that make no difference to what clang-tidy finds, so that files with others fit into one unit.
 SAME_CODE = re.compile(r"-(O.|g\d?|W.*|f(no-)?sanitize.*|fno-omit-frame-pointer|f(no-)?PI[CE]|c)$")
-HEAD = re.compile(r"(//.*\n|#.*\n|\n)*")
+HEAD = re.compile(r"(//.*\n|#.*\n|\n)*")  # of a file: all before its first line of code
 BESIDE = re.compile(r'^#include "(.*)"', re.MULTILINE)
 REOPENED = re.compile(r"^namespace (heddle(?:::\w+)*) \{", re.MULTILINE)
 # What cannot be in a namespace of ours: those of others, main() of doctest.

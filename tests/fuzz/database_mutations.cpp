@@ -169,7 +169,8 @@ void look(const ProfileStore& store, const fs::path& file) {
   (void)store.left_out();
 }
 
-/// Returns whether it could be used; if not, `why_not` is the last line about it. An import takes most of the time.
+/// Returns whether it could be used; if not, `why_not` is the last line about it. `with_import`: documents are imported
+/// into it, too, which takes longer than everything else.
 bool use(const fs::path& file, const fs::path& exported, bool with_import, std::string& why_not) {
   bool usable = true;
   const auto attempt = [&](const auto& work) {
