@@ -15,23 +15,23 @@ void compile(Evaluator& evaluator, const std::vector<Configuration>& configurati
   }
 }
 
-std::vector<std::vector<double>> interleave(Evaluator& evaluator, const std::vector<Configuration>& configurations,
-                                            const Problem& problem, std::int64_t samples, int rounds) {
-  std::vector<std::unique_ptr<Runner>> runners(configurations.size());
-  std::vector<std::vector<double>> times(configurations.size());
+std::vector<std::vector<double>> interleave(const std::vector<Contestant>& contestants, const Problem& problem,
+                                            std::int64_t samples, int rounds) {
+  std::vector<std::unique_ptr<Runner>> runners(contestants.size());
+  std::vector<std::vector<double>> times(contestants.size());
   const auto attempt = [&](std::size_t i, const auto& step) {
     try {
       step();
     } catch (const DeviceFailure& failure) {
-      fmt::print(stderr, "{}: {}: {}\n", problem.text(), configurations[i].text(), failure.what());
+      fmt::print(stderr, "{}: {}: {}\n", problem.text(), contestants[i].configuration.text(), failure.what());
       runners[i].reset();
       times[i].clear();
-      evaluator.check_device();
+      contestants[i].evaluator->check_device();
     }
   };
   for (std::size_t i = 0; i < runners.size(); ++i) {
     attempt(i, [&] {
-      runners[i] = evaluator.prepare(configurations[i], problem, samples);
+      runners[i] = contestants[i].evaluator->prepare(contestants[i].configuration, problem, samples);
       (void)runners[i]->time();
     });
   }
@@ -42,6 +42,14 @@ std::vector<std::vector<double>> interleave(Evaluator& evaluator, const std::vec
     }
   }
   return times;
+}
+
+std::vector<std::vector<double>> interleave(Evaluator& evaluator, const std::vector<Configuration>& configurations,
+                                            const Problem& problem, std::int64_t samples, int rounds) {
+  std::vector<Contestant> contestants;
+  contestants.reserve(configurations.size());
+  for (const Configuration& configuration : configurations) contestants.push_back({&evaluator, configuration});
+  return interleave(contestants, problem, samples, rounds);
 }
 
 }  // namespace heddle::bench

@@ -11,7 +11,18 @@ namespace heddle::bench {
 /// Compiles all that is not compiled yet.
 void compile(Evaluator& evaluator, const std::vector<Configuration>& configurations, const Problem& problem);
 
-/// Microseconds per sample of each configuration, `rounds` of them; empty where it failed, which is told on stderr.
+/// What is timed: a configuration, of the family of an evaluator, for which it is compiled.
+struct Contestant {
+  Evaluator* evaluator;
+  Configuration configuration;
+};
+
+/// Microseconds per sample of each, `rounds` of them; empty where it failed, which is told on stderr. The evaluators
+/// are of one device.
+[[nodiscard]] std::vector<std::vector<double>> interleave(const std::vector<Contestant>& contestants,
+                                                          const Problem& problem, std::int64_t samples, int rounds);
+
+/// Likewise, of one evaluator.
 [[nodiscard]] std::vector<std::vector<double>> interleave(Evaluator& evaluator,
                                                           const std::vector<Configuration>& configurations,
                                                           const Problem& problem, std::int64_t samples, int rounds);

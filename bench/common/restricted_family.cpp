@@ -11,10 +11,10 @@
 namespace heddle::bench {
 
 RestrictedFamily::RestrictedFamily(const KernelFamily& whole, Allowed allowed)
-    : whole_(whole), allowed_(std::move(allowed)) {}
+    : ForwardingFamily(whole), allowed_(std::move(allowed)) {}
 
 SearchSpace RestrictedFamily::space(const DeviceIdentity& device) const {
-  const SearchSpace whole = whole_.space(device);
+  const SearchSpace whole = ForwardingFamily::space(device);
   std::vector<Parameter> parameters = whole.parameters();
   for (Parameter& parameter : parameters) {
     const auto allowed = allowed_.find(parameter.name);

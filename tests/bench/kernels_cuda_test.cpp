@@ -1,13 +1,18 @@
 // The kernels of bench/ compile; needs NVRTC and no GPU.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/card.hpp"
+#include "heddle/bench/common/template_variants.hpp"
 #include "heddle/bench/fuzzy/containment.hpp"
 #include "heddle/bench/sharing/occupier.hpp"
 #include "heddle/bench/step/limits.hpp"
+#include "heddle/kernels/replaced_templates.hpp"
+#include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "runtime/device/nvrtc_or_skip.hpp"
 
@@ -49,6 +54,26 @@ TEST_CASE("the kernels that measure limits and hold multiprocessors compile for 
       INFO(done->second.log);
       CHECK(done->second.binary != nullptr);
     }
+  }
+}
+
+TEST_CASE("variants of the kernels of GPU-FNN whose cost is measured compile") {
+  const auto nvrtc = test::nvrtc_or_skip();
+  if (!nvrtc) return;
+  const KernelFamily& family = sonfin::train_family();
+  const Problem problem = sonfin::problem(1024, 64, 1);
+  const auto named = family.named_configurations(kCard);
+  const auto published = std::ranges::find(named, "gpu-fnn", &NamedConfiguration::name);
+  REQUIRE(published != named.end());
+  const Kernels kernels = family.kernels(published->configuration(problem).value(), problem, kCard);
+  const CudaCompiler compiler(nvrtc, "9.0", std::make_shared<CompileCache>(std::string()), 1);
+  for (const TemplateVariant& variant : read_template_variants(HEDDLE_VARIANTS)) {
+    CAPTURE(variant.name);
+    const ReplacedTemplates replaced(family, "cuda", variant.replacements);
+    const auto done = compiler.compile({{&replaced.source("cuda"), kernels}})->next();
+    REQUIRE(done);
+    INFO(done->second.log);
+    CHECK(done->second.binary != nullptr);
   }
 }
 

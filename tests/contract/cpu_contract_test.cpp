@@ -5,8 +5,8 @@
 
 #include "carving_family.hpp"
 #include "contract/device_contract.hpp"
-#include "contract/planted_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/replaced_templates.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/tuner/verifier.hpp"
@@ -38,9 +38,9 @@ TEST_CASE("the contract finds a wrong path of a scheme of which it tries one con
   for (const bool always_plain : {true, false}) {
     const std::string run = always_plain ? "scaled step" : "plain step";
     CAPTURE(run);
-    const test::PlantedFamily planted(sound, "cpu",
-                                      {{"cpu/train_bank.hpp", "control_.plain_step != 0 ? kPlain",
-                                        always_plain ? "true ? kPlain" : "false ? kPlain"}});
+    const ReplacedTemplates planted(sound, "cpu",
+                                    {{"cpu/train_bank.hpp", "control_.plain_step != 0 ? kPlain",
+                                      always_plain ? "true ? kPlain" : "false ? kPlain"}});
     const auto found = complaints(planted);
     REQUIRE(found.size() == 1);
     CHECK_MESSAGE(found.front().find(run) != std::string::npos, found.front());

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "contract/planted_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/replaced_templates.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 #include "heddle/tuner/verifier.hpp"
 #include "sample.hpp"
@@ -525,7 +525,7 @@ TEST_CASE("emulator: faults planted in the families' templates are found") {
     const KernelFamily& family = builtin_families().at(fault.family);
     if (sound.insert(key).second) CHECK(complaint(fault, family, 1) == "");
 
-    const test::PlantedFamily planted(family, "emulator", {{fault.file, fault.find, fault.replace}});
+    const ReplacedTemplates planted(family, "emulator", {{fault.file, fault.find, fault.replace}});
     std::string found;
     for (const std::uint64_t order : {1, 0, 2}) {
       found = complaint(fault, planted, order);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "contract/planted_family.hpp"
 #include "heddle/kernels/fuzzy/sort.hpp"
+#include "heddle/kernels/replaced_templates.hpp"
 #include "heddle/runtime/device/cpu/cpu_device.hpp"
 #include "heddle/runtime/device/emulator/emulator_device.hpp"
 #include "heddle/tuner/verifier.hpp"
@@ -14,8 +14,6 @@ namespace heddle {
 namespace {
 
 using fuzzy::Encoding;
-using test::PlantedFamily;
-using test::Replacement;
 
 // Small blocks, so that a few hundred numbers are several tiles that wait for each other.
 constexpr const char* kSmallTiles =
@@ -49,7 +47,7 @@ TEST_CASE("faults in a sort are found") {
   const KernelFamily& family = fuzzy::sort_family(Encoding::lower_upper);
   const std::vector<AxisValue> sizes{601, 1, 32, 1};
   const auto found = [&](const std::vector<Replacement>& replacements) {
-    const PlantedFamily planted(family, "emulator", replacements);
+    const ReplacedTemplates planted(family, "emulator", replacements);
     return verdict_of(*emulator, planted, kSmallTiles, sizes).status;
   };
   SUBCASE("equal keys change places") {
@@ -72,7 +70,7 @@ TEST_CASE("faults in a sort on the CPU are found") {
   const KernelFamily& family = fuzzy::sort_family(Encoding::lower_upper);
   const std::vector<AxisValue> sizes{1001, 2, 64, 2};
   CHECK(verdict_of(*device, family, "digit_bits=8 threads=1", sizes).status == Status::correct);
-  const PlantedFamily planted(family, "cpu", {{"cpu/sort.hpp", "if (size == 0) return sign;", ""}});
+  const ReplacedTemplates planted(family, "cpu", {{"cpu/sort.hpp", "if (size == 0) return sign;", ""}});
   CHECK(verdict_of(*device, planted, "digit_bits=8 threads=1", sizes).status == Status::wrong_result);
 }
 

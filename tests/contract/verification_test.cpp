@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "contract/device_reference.hpp"
-#include "contract/planted_family.hpp"
 #include "contract/wrong_kernels.hpp"
+#include "heddle/kernels/replaced_templates.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/kernels/tsk/train.hpp"
@@ -111,15 +111,15 @@ TEST_CASE("a kernel that goes wrong during its timed run is found, be it the unt
   const Configuration& tuned = *found;
   REQUIRE(tuned != untuned);
   const auto wrong_from = [&](const std::string& sample) {
-    return test::PlantedFamily(sound, "cpu",
-                               {{"cpu/train.hpp", "a_.targets + row * a_.target_stride;",
-                                 std::string("a_.targets + (sample < ") + sample +
-                                     " ? row : a_.order[now_.position - 1]) * a_.target_stride;"}});
+    return ReplacedTemplates(sound, "cpu",
+                             {{"cpu/train.hpp", "a_.targets + row * a_.target_stride;",
+                               std::string("a_.targets + (sample < ") + sample +
+                                   " ? row : a_.order[now_.position - 1]) * a_.target_stride;"}});
   };
   for (const Configuration& configuration : {untuned, tuned}) {
     const std::string first = configuration == untuned ? "99" : "599";
     CAPTURE(first);
-    const test::PlantedFamily planted = wrong_from(first);
+    const ReplacedTemplates planted = wrong_from(first);
     const auto kernels = sound.kernels(configuration, problem, identity);
     Verifier verifier(*device, planted, 1, faulty(*device, sound, planted, kernels));
     CHECK(verifier.verify(configuration, problem).status == Status::correct);
@@ -137,7 +137,7 @@ TEST_CASE("a kernel that is wrong from row 9002 on is found") {
   const KernelFamily& sound = tsk::constant_family();
   const Problem problem = tsk::problem(16, 2, 1, 65536);
   const Configuration untuned = sound.default_configuration(identity, problem);
-  const test::PlantedFamily planted(
+  const ReplacedTemplates planted(
       sound, "cpu",
       {{"tsk/cpu/activate.hpp", "rows_ + (first + (b < count ? b : count - 1)) * sizes_.dim",
         "rows_ + (first + (b < count ? b : count - 1)) % 9001 * sizes_.dim"}});

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "contract/planted_family.hpp"
 #include "heddle/kernels/family_registry.hpp"
+#include "heddle/kernels/replaced_templates.hpp"
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/tuner/tuner_options.hpp"
 #include "heddle/tuner/verifier.hpp"
@@ -21,9 +21,6 @@
 
 namespace heddle {
 namespace {
-
-using test::PlantedFamily;
-using test::Replacement;
 
 /// A way in which kernels differ from others so much that they have code of their own.
 struct Scheme {
@@ -538,12 +535,12 @@ void find_wrong_kernels(Device& device) {
     const Fault* fault;
     const Scheme* scheme;
     const KernelFamily* family;
-    const PlantedFamily* planted;
+    const ReplacedTemplates* planted;
     Problem problem;
     Configuration configuration;
   };
   const std::vector<Fault> faults = identity.backend == "cpu" ? cpu_faults() : cuda_faults();
-  std::map<const Fault*, std::unique_ptr<PlantedFamily>> planted;
+  std::map<const Fault*, std::unique_ptr<ReplacedTemplates>> planted;
   std::vector<Case> cases;
   std::vector<CompileRequest> requests;
   const std::vector<Planted> wanted = planted_in(faults, identity);
@@ -552,8 +549,8 @@ void find_wrong_kernels(Device& device) {
     const Fault* const fault = each.fault;
     const Scheme* const scheme = each.scheme;
     const KernelFamily& sound = builtin_families().at(fault->family);
-    std::unique_ptr<PlantedFamily>& wrong = planted[fault];
-    if (!wrong) wrong = std::make_unique<PlantedFamily>(sound, identity.backend, fault->replacements);
+    std::unique_ptr<ReplacedTemplates>& wrong = planted[fault];
+    if (!wrong) wrong = std::make_unique<ReplacedTemplates>(sound, identity.backend, fault->replacements);
     // Few rules in few inputs, several blocks of threads.
     Problem problem = sound.awkward_problem();
     if (fault->family != kPerceptron) problem = problem.with("rules", 11).with("dim", 5);

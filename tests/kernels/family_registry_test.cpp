@@ -10,48 +10,20 @@
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/forwarding_family.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 
 namespace heddle {
 namespace {
 
 /// sonfin-train under another name.
-class Renamed final : public KernelFamily {
+class Renamed final : public ForwardingFamily {
  public:
-  explicit Renamed(std::string name) : name_(std::move(name)) {}
+  explicit Renamed(std::string name) : ForwardingFamily(sonfin::train_family()), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
-  std::string_view meaning() const override { return like_.meaning(); }
-  const std::vector<Axis>& axes() const override { return like_.axes(); }
-  std::vector<Problem> default_problems(const DeviceIdentity& device) const override {
-    return like_.default_problems(device);
-  }
-  Problem awkward_problem() const override { return like_.awkward_problem(); }
-  bool supports(std::string_view backend) const override { return like_.supports(backend); }
-  const TemplateSource& source(std::string_view backend) const override { return like_.source(backend); }
-  SearchSpace space(const DeviceIdentity& device) const override { return like_.space(device); }
-  Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
-    return like_.default_configuration(device, problem);
-  }
-  std::vector<NamedConfiguration> named_configurations(const DeviceIdentity& device) const override {
-    return like_.named_configurations(device);
-  }
-  Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
-            std::int64_t samples) const override {
-    return like_.plan(configuration, problem, device, samples);
-  }
-  Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
-              std::int64_t samples, std::uint64_t seed) const override {
-    return like_.trial(configuration, problem, device, samples, seed);
-  }
-  std::unique_ptr<Verification> verification(const DeviceIdentity& device, std::uint64_t seed,
-                                             RunOnDevice run) const override {
-    return like_.verification(device, seed, std::move(run));
-  }
-  Work work(const Problem& problem) const override { return like_.work(problem); }
 
  private:
   std::string name_;
-  const KernelFamily& like_ = sonfin::train_family();
 };
 
 /// The line of the Error(usage) that `work` throws; empty if it throws none.
