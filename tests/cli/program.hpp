@@ -11,8 +11,8 @@
 namespace heddle::test {
 
 struct Outcome {
-  int code = 0;  ///< exit code; 128 + N if signal N ended it
-  std::string out, err;
+  int code = 0;          ///< exit code; 128 + N if signal N ended it
+  std::string out, err;  ///< standard error without the remark that other programs use the cores
 };
 
 /// A program under way, in a process group of its own.
