@@ -147,7 +147,7 @@ std::vector<Fault> cuda_faults() {
        kTrain,
        kOfMore,
        {{"cuda/launched.cuh", "adds ? exp_below(leader.value, 0.0f) : 1.0f;\n\n  float sum", "1.0f;\n\n  float sum"},
-        {"cuda/launched.cuh", "exp_below(log_firing[k], leader.value)", "__expf(log_firing[k])"}},
+        {"cuda/launched.cuh", "exp_below(some[i], leader.value)", "__expf(some[i])"}},
        ", deep",
        ", shallow"},
       {"the largest log firing is not subtracted",

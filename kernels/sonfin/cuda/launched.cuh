@@ -36,6 +36,18 @@ __global__ void __launch_bounds__(Block)
   float* scratch = shared.take<float>(Work::kReduceWords);
   wait_for_previous_launch();
 
+  // All that may be needed is requested before it is known what is: else it would arrive one latency later.
+  const float* learned_row = learned >= 0 ? staged_rows + static_cast<long long>(learned) * stride : nullptr;
+  const float* fired_row = fired >= 0 ? staged_rows + static_cast<long long>(fired) * stride : nullptr;
+  Work tile;
+  tile.fetch(centres, widths, learned_row, fired_row, 0, stride, capacity);
+  float own_gradient[Rules], scaled[Rules], squared[Rules];
+#pragma unroll
+  for (int r = 0; r < Rules; ++r) {
+    const int rule = Work::first_rule() + r;
+    own_gradient[r] = learned >= 0 && rule < capacity ? load<1>(gradient + rule).value[0] : 0.0f;
+    scaled[r] = squared[r] = 0.0f;
+  }
   const Control control = *control_at;
   const Progress progress = *progress_at;
   Decision decision = {false, progress.rules, -1, 0.0f};
@@ -43,21 +55,16 @@ __global__ void __launch_bounds__(Block)
   const bool fires = fired >= 0 && progress.halted == 0 && progress.position < control.end;
   if (!decision.learn && !fires) return;
 
-  float own_gradient[Rules], scaled[Rules], squared[Rules];
 #pragma unroll
   for (int r = 0; r < Rules; ++r) {
-    const int rule = Work::first_rule() + r;
-    own_gradient[r] = decision.learn && rule < decision.rules ? gradient[rule] : 0.0f;
-    scaled[r] = squared[r] = 0.0f;
+    if (!decision.learn || Work::first_rule() + r >= decision.rules) own_gradient[r] = 0.0f;
   }
-  const float* learned_row = decision.learn ? staged_rows + static_cast<long long>(learned) * stride : nullptr;
-  const float* fired_row = fires ? staged_rows + static_cast<long long>(fired) * stride : nullptr;
-#pragma unroll 1
-  for (int base = 0; base < stride; base += Work::kSpan) {
-    Work tile;
-    tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
+  for (int base = 0;;) {
     tile.update(centres, widths, own_gradient, base, stride, capacity, decision, control);
     tile.template fire<false>(scaled, squared);
+    base += Work::kSpan;
+    if (base >= stride) break;
+    tile.fetch(centres, widths, learned_row, fired_row, base, stride, capacity);
   }
   if (!fires) return;
   Work::reduce(scaled, -1.0f, own_log_firing, scratch);
@@ -90,6 +97,18 @@ __global__ void __launch_bounds__(Block)
   float* sums = shared.take<float>(kWarps);
   wait_for_previous_launch();
 
+  // A thread takes rules thread, thread + Block, ..., kAhead of them at a time, and the first before it is known how
+  // many there are: one access after the other would cost a latency each. Those first ones it keeps.
+  constexpr int kAhead = 4;
+  const auto fetch = [&](float(&some)[kAhead], int first) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const int k = first + i * Block;
+      some[i] = k < capacity ? load<1>(log_firing + k).value[0] : -infinity();
+    }
+  };
+  float own[kAhead];
+  fetch(own, thread);
   const Control control = *control_at;
   const Progress progress = *progress_at;
   const bool active = progress.halted == 0 && progress.position < control.end;
@@ -97,8 +116,20 @@ __global__ void __launch_bounds__(Block)
   const float* target = staged_targets + static_cast<long long>(sample) * target_stride;
 
   Leader leader = nobody();
+  const auto lead = [&](const float(&some)[kAhead], int first) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const int k = first + i * Block;
+      if (active && k < rules) leader = ahead(leader, {some[i], k});
+    }
+  };
+  lead(own, thread);
 #pragma unroll 1
-  for (int k = thread; active && k < rules; k += Block) leader = ahead(leader, {log_firing[k], k});
+  for (int first = thread + kAhead * Block; active && first < rules; first += kAhead * Block) {
+    float more[kAhead];
+    fetch(more, first);
+    lead(more, first);
+  }
   leader = lead_over_warp(leader);
   if (lane == 0) {
     leader_value[warp] = leader.value;
@@ -140,11 +171,21 @@ __global__ void __launch_bounds__(Block)
   const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
 
   float sum = 0.0f;
+  const auto weigh = [&](float(&some)[kAhead], int first) {  // from l_k to exp(l_k - largest)
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const int k = first + i * Block;
+      some[i] = k < rules ? exp_below(some[i], leader.value) : 0.0f;
+      if (k < rules) gradient[k] = some[i];
+      sum += some[i];
+    }
+  };
+  weigh(own, thread);
 #pragma unroll 1
-  for (int k = thread; k < rules; k += Block) {
-    const float weight = exp_below(log_firing[k], leader.value);
-    gradient[k] = weight;
-    sum += weight;
+  for (int first = thread + kAhead * Block; first < rules; first += kAhead * Block) {
+    float more[kAhead];
+    fetch(more, first);
+    weigh(more, first);
   }
   sum = sum_over_lanes<kWarp>(sum);
   if (lane == 0) sums[warp] = sum;
@@ -157,10 +198,15 @@ __global__ void __launch_bounds__(Block)
 #pragma unroll 1
   for (int item = warp; item < outputs * parts; item += kWarps) {
     const int l = item / parts;
+    const float* w = consequents + static_cast<long long>(l) * capacity;
     float share = 0.0f;
-#pragma unroll 4
-    for (int k = item % parts * kWarp + lane; k < rules; k += parts * kWarp) {
-      share += gradient[k] * consequents[static_cast<long long>(l) * capacity + k];
+#pragma unroll 1
+    for (int first = item % parts * kWarp + lane; first < rules; first += kAhead * parts * kWarp) {
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        const int k = first + i * parts * kWarp;
+        share += k < rules ? gradient[k] * w[k] : 0.0f;
+      }
     }
     share = sum_over_lanes<kWarp>(share);
     if (lane == 0) partial[item] = share;
@@ -176,19 +222,43 @@ __global__ void __launch_bounds__(Block)
   }
   __syncthreads();
 
-#pragma unroll 1
-  for (int k = thread; k < decision.rules; k += Block) {
-    const bool fresh = k == decision.added;
-    const float normalised = (fresh ? 1.0f : gradient[k] * earlier) * inverse_sum;
-    float slope = 0.0f;
+  const auto move = [&](const float(&weights)[kAhead], int first) {
+    float normalised[kAhead], slope[kAhead];
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const bool fresh = first + i * Block == decision.added;
+      normalised[i] = (fresh ? 1.0f : weights[i] * earlier) * inverse_sum;
+      slope[i] = 0.0f;
+    }
 #pragma unroll 1
     for (int l = 0; l < outputs; ++l) {
-      float* w = consequents + static_cast<long long>(l) * capacity + k;
-      const float value = fresh ? target[l] : *w;
-      slope += error[l] * (value - output[l]);
-      *w = value - control.consequent_rate * error[l] * normalised;
+      float* w = consequents + static_cast<long long>(l) * capacity + first;
+      float value[kAhead];
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        const int k = first + i * Block;
+        value[i] = k == decision.added ? target[l] : k < decision.rules ? w[i * Block] : 0.0f;
+      }
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        slope[i] += error[l] * (value[i] - output[l]);
+        if (first + i * Block < decision.rules) {
+          w[i * Block] = value[i] - control.consequent_rate * error[l] * normalised[i];
+        }
+      }
     }
-    gradient[k] = normalised * slope;
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      if (first + i * Block < decision.rules) gradient[first + i * Block] = normalised[i] * slope[i];
+    }
+  };
+  move(own, thread);
+#pragma unroll 1
+  for (int first = thread + kAhead * Block; first < decision.rules; first += kAhead * Block) {
+    float weights[kAhead];
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) weights[i] = first + i * Block < rules ? gradient[first + i * Block] : 0.0f;
+    move(weights, first);
   }
   if (thread == 0) {
     float loss = 0.0f;
