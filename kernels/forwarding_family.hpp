@@ -1,6 +1,7 @@
 // A kernel family that is another one in all that a class derived from it does not change.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -12,7 +13,8 @@
 namespace heddle {
 
 /// `whole` must outlive it. Has the name of `whole`, so that its profiles can be used in place of others: keep them in
-/// a store of their own. defined() alone is not passed on: what describes `whole` does not describe the changes.
+/// a store of their own. Every function asks `whole`, not this: who changes plan() changes measured_plan(), kernels()
+/// and trial(), too. defined() alone is not passed on: what describes `whole` does not describe the changes.
 class ForwardingFamily : public KernelFamily {
  public:
   explicit ForwardingFamily(const KernelFamily& whole) : whole_(whole) {}

@@ -31,6 +31,7 @@ class RestrictedFamily final : public ForwardingFamily {
   }
   /// No model of times: those who published the mapping had none, and had to try.
   [[nodiscard]] std::span<const std::string_view> cost_terms(std::string_view) const override { return {}; }
+  [[nodiscard]] TermCounts term_counts(const Configuration&, const DeviceIdentity&) const override { return {}; }
 
  private:
   Allowed allowed_;

@@ -7,15 +7,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <deque>
-#include <optional>
+#include <map>
+#include <memory>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/bench/common/interleave.hpp"
 #include "heddle/bench/common/problem_text.hpp"
 #include "heddle/bench/common/program.hpp"
 #include "heddle/bench/common/template_variants.hpp"
+#include "heddle/kernels/error.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/replaced_templates.hpp"
 #include "heddle/runtime/device/device.hpp"
@@ -37,47 +43,56 @@ struct Options {
 };
 
 /// A configuration's whole text; or the name of one that the family has for the problem, and values that it has instead
-/// of its own. Throws Error(usage).
+/// of its own. Throws Error: no configuration of that name, a parameter that there is not.
 Configuration configuration_of(const KernelFamily& family, const DeviceIdentity& device, const Problem& problem,
                                const std::string& text) {
-  const std::string name = text.substr(0, text.find(' '));
-  std::string whole = text;
-  for (const NamedConfiguration& named : family.named_configurations(device)) {
-    const auto found = named.name == name ? named.configuration(problem) : std::nullopt;
-    if (!found) continue;
-    whole.clear();
-    for (const auto& [parameter, value] : found->entries()) {
-      const std::string begins = parameter + "=";
-      const std::size_t at = (text + " ").find(" " + begins);
-      const std::string own = at == std::string::npos ? "" : text.substr(at + 1, text.find(' ', at + 1) - at - 1);
-      whole += (whole.empty() ? "" : " ") + (own.empty() ? begins + heddle::text(value) : own);
-    }
+  const auto named = family.named_configurations(device);
+  const auto found = std::ranges::find(named, text.substr(0, text.find(' ')), &NamedConfiguration::name);
+  if (found == named.end()) return family.space(device).parse(text);
+  const auto usual = found->configuration(problem);
+  if (!usual) throw Error(ErrorKind::usage, fmt::format("no {} for {}", found->name, problem.text()));
+  std::map<std::string, std::string> instead;  // by parameter: "combine_size=1024"
+  std::istringstream words(text.substr(found->name.size()));
+  for (std::string word; words >> word;) instead[word.substr(0, word.find('='))] = word;
+  std::string whole;
+  for (const auto& [parameter, value] : usual->entries()) {
+    const auto other = instead.extract(parameter);
+    whole += (other ? other.mapped() : parameter + "=" + heddle::text(value)) + " ";
   }
+  for (const auto& [parameter, word] : instead) whole += word + " ";  // for parse() to complain of
+  whole.pop_back();
   return family.space(device).parse(whole);
 }
 
-void compare(std::deque<DeviceEvaluator>& evaluators, const std::vector<std::string>& names, const Problem& problem,
-             const std::string& text, const Options& options) {
-  const DeviceEvaluator& usual = evaluators.front();
-  const Configuration configuration = configuration_of(usual.family(), usual.device(), problem, text);
+/// False if one could not be timed, or is not right where that was asked.
+bool compare(std::deque<DeviceEvaluator>& evaluators, const std::vector<std::string>& names, const Problem& problem,
+             const Configuration& configuration, const Options& options) {
   std::vector<bench::Contestant> contestants;
+  std::vector<std::unique_ptr<Compilation>> compilations;
   for (DeviceEvaluator& evaluator : evaluators) {
     contestants.push_back({&evaluator, configuration});
-    bench::compile(evaluator, {configuration}, problem);
+    compilations.push_back(evaluator.compile({configuration}, problem));
+  }
+  for (const auto& compilation : compilations) {
+    while (compilation->next()) {
+    }
   }
   const std::int64_t samples =
       options.samples > 0 ? options.samples : choose_samples(evaluators.front(), configuration, problem);
   const auto times = bench::interleave(contestants, problem, samples, options.rounds);
   fmt::print("{}: {}, {} samples\n", problem.text(), configuration.text(), samples);
+  bool sound = true;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i].empty()) {
       fmt::print("    failed  {}\n", names[i]);
+      sound = false;
       continue;
     }
     const std::string ratio = times.front().empty() ? "" : fmt::format("{:.3f}", median(times[i]) / median(times[0]));
     std::string verdict;
     if (options.verify) {
       const Verdict found = evaluators[i].verify(configuration, problem, VerificationExtent::all);
+      sound = sound && found.status == Status::correct;
       verdict = found.status == Status::correct ? fmt::format("  error {:.1e}", found.worst_error)
                                                 : fmt::format("  WRONG: {}", found.message);
     }
@@ -86,6 +101,7 @@ void compare(std::deque<DeviceEvaluator>& evaluators, const std::vector<std::str
                verdict);
   }
   std::fflush(stdout);
+  return sound;
 }
 
 }  // namespace
@@ -117,13 +133,24 @@ int main(int argc, char** argv) {
     std::vector<std::string> names{"as it is"};
     evaluators.emplace_back(*device, family, options.seed);
     for (const bench::TemplateVariant& variant : variants) {
-      families.emplace_back(family, device->identity().backend, variant.replacements);
+      try {
+        families.emplace_back(family, device->identity().backend, variant.replacements);
+      } catch (const Error& error) {
+        throw Error(error.kind(), fmt::format("{}: {}: {}", options.variants, variant.name, error.what()));
+      }
       evaluators.emplace_back(*device, families.back(), options.seed);
       names.push_back(variant.name);
     }
+    std::vector<std::pair<Problem, Configuration>> all;  // each is known before the first is timed
     for (const Problem& problem : bench::problems_of(family, options.problems)) {
-      for (const std::string& text : options.only) compare(evaluators, names, problem, text, options);
+      for (const std::string& text : options.only) {
+        all.emplace_back(problem, configuration_of(family, device->identity(), problem, text));
+      }
     }
-    return 0;
+    bool sound = true;
+    for (const auto& [problem, configuration] : all) {
+      sound = compare(evaluators, names, problem, configuration, options) && sound;
+    }
+    return sound ? 0 : 1;
   });
 }

@@ -202,11 +202,15 @@ __global__ void __launch_bounds__(Block)
     float share = 0.0f;
 #pragma unroll 1
     for (int first = item % parts * kWarp + lane; first < rules; first += kAhead * parts * kWarp) {
+      float weight[kAhead], value[kAhead];
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
         const int k = first + i * parts * kWarp;
-        share += k < rules ? gradient[k] * w[k] : 0.0f;
+        weight[i] = k < rules ? gradient[k] : 0.0f;
+        value[i] = k < rules ? w[k] : 0.0f;
       }
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) share += weight[i] * value[i];
     }
     share = sum_over_lanes<kWarp>(share);
     if (lane == 0) partial[item] = share;
