@@ -126,8 +126,8 @@ std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const Con
       if (path.on == Path::On::gpu && device.backend == "emulator") continue;
       if (path.on == Path::On::emulator && device.backend != "emulator") continue;
       const auto has = [&](const char* text) { return path.configuration.find(text) != std::string::npos; };
-      const bool clusters = has("scheme=cluster") || has("scheme=neurons");
-      if (clusters && device.compute_capability() < 90) continue;  // its space has no such scheme
+      const bool newer = has("scheme=cluster") || has("scheme=neurons") || has("launch=");
+      if (newer && device.compute_capability() < 90) continue;  // its space has no such scheme, or parameter
       Problem problem = family->awkward_problem();
       for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);
       Configuration configuration = space.parse(path.configuration);

@@ -97,11 +97,11 @@ const std::vector<Path>& paths() {
       {"sonfin-train",
        {{"rules", 1029}, {"dim", 3}, {"outputs", 2}},
        "scheme=graph coarsen_count=4 coarsening=rules block_size=128 threads_per_rule=1 vector=1 kernels=3 "
-       "reduction=shuffle combine_size=256"},
+       "reduction=shuffle combine_size=256 launch=overlapped"},
       {"sonfin-train",
        {{"rules", 1029}, {"dim", 3}, {"outputs", 1}},
        "scheme=stepwise coarsen_count=4 coarsening=rules block_size=128 threads_per_rule=1 vector=1 kernels=2 "
-       "combine_size=256"},
+       "combine_size=256 launch=ordered"},
       // The fewest inputs that two warps share, one pack a thread, and half of the threads without one.
       {"sonfin-train",
        {{"rules", 9}, {"dim", 256}, {"outputs", 3}},
