@@ -82,9 +82,6 @@ class ForwardingFamily : public KernelFamily {
     return whole_.term_counts(configuration, device);
   }
 
- protected:
-  [[nodiscard]] const KernelFamily& whole() const { return whole_; }
-
  private:
   const KernelFamily& whole_;
 };

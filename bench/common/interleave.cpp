@@ -9,6 +9,18 @@
 
 namespace heddle::bench {
 
+void compile(const std::vector<Contestant>& contestants, const Problem& problem) {
+  std::vector<std::unique_ptr<Compilation>> compilations;  // all of them begin before the first is waited for
+  compilations.reserve(contestants.size());
+  for (const Contestant& each : contestants) {
+    compilations.push_back(each.evaluator->compile({each.configuration}, problem));
+  }
+  for (const auto& compilation : compilations) {
+    while (compilation->next()) {
+    }
+  }
+}
+
 void compile(Evaluator& evaluator, const std::vector<Configuration>& configurations, const Problem& problem) {
   const auto compilation = evaluator.compile(configurations, problem);
   while (compilation->next()) {

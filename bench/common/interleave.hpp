@@ -8,14 +8,16 @@
 
 namespace heddle::bench {
 
-/// Compiles all that is not compiled yet.
-void compile(Evaluator& evaluator, const std::vector<Configuration>& configurations, const Problem& problem);
-
-/// What is timed: a configuration, of the family of an evaluator, for which it is compiled.
+/// What is timed: a configuration of an evaluator's family.
 struct Contestant {
   Evaluator* evaluator;
   Configuration configuration;
 };
+
+/// Compiles all that is not compiled yet.
+void compile(const std::vector<Contestant>& contestants, const Problem& problem);
+/// Likewise, of one evaluator.
+void compile(Evaluator& evaluator, const std::vector<Configuration>& configurations, const Problem& problem);
 
 /// Microseconds per sample of each, `rounds` of them; empty where it failed, which is told on stderr. The evaluators
 /// are of one device.

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <deque>
 #include <map>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -68,15 +67,9 @@ Configuration configuration_of(const KernelFamily& family, const DeviceIdentity&
 bool compare(std::deque<DeviceEvaluator>& evaluators, const std::vector<std::string>& names, const Problem& problem,
              const Configuration& configuration, const Options& options) {
   std::vector<bench::Contestant> contestants;
-  std::vector<std::unique_ptr<Compilation>> compilations;
-  for (DeviceEvaluator& evaluator : evaluators) {
-    contestants.push_back({&evaluator, configuration});
-    compilations.push_back(evaluator.compile({configuration}, problem));
-  }
-  for (const auto& compilation : compilations) {
-    while (compilation->next()) {
-    }
-  }
+  contestants.reserve(evaluators.size());
+  for (DeviceEvaluator& evaluator : evaluators) contestants.push_back({&evaluator, configuration});
+  bench::compile(contestants, problem);
   const std::int64_t samples =
       options.samples > 0 ? options.samples : choose_samples(evaluators.front(), configuration, problem);
   const auto times = bench::interleave(contestants, problem, samples, options.rounds);
