@@ -2,7 +2,6 @@
 // depend on the card more than on the problem, so one problem may find out for the others.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -17,8 +16,9 @@ class LastChoices {
  public:
   explicit LastChoices(SearchSpace space) : space_(std::move(space)) {}
 
-  /// Learns from the costs of one problem: of every configuration with such values beside the same one without.
-  void learn(const std::vector<std::pair<Configuration, double>>& costs);
+  /// Learns from the costs of one problem: of every configuration with such values beside the same one without. What
+  /// was learnt of the problem before about the same values counts no more.
+  void learn(const Problem& problem, const std::vector<std::pair<Configuration, double>>& costs);
   /// `fastest` with values that made others faster, on average over where they were tried, those that did most first.
   [[nodiscard]] std::vector<Configuration> worth_trying(const Configuration& fastest) const;
   /// Takes on, for the others too, to find out what the values are worth of the parameters that `fastest` has. Returns
@@ -26,17 +26,13 @@ class LastChoices {
   [[nodiscard]] bool take_on(const Configuration& fastest);
 
  private:
-  struct Gain {
-    double sum = 0.0;  ///< of log(cost / cost without these values)
-    std::size_t count = 0;
-    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
-  };
   /// The names of the parameters that are chosen last and have a meaning there.
   [[nodiscard]] std::string kind(const Configuration& configuration) const;
 
   SearchSpace space_;
-  std::map<std::string, Gain> gains_;  ///< by what they add to a configuration's text
-  std::set<std::string> known_;        ///< kinds that were found out, or that somebody finds out
+  /// log(cost / cost without these values), by what they add to a configuration's text, at each problem.
+  std::map<std::string, std::map<Problem, double>> gains_;
+  std::set<std::string> known_;  ///< kinds that were found out, or that somebody finds out
 };
 
 }  // namespace heddle

@@ -39,7 +39,7 @@ void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
 
 void Lessons::learn(const Problem& problem, const Transfer::Costs& costs) {
   suggestions_.learn(problem, costs);
-  last_choices_.learn(costs);
+  last_choices_.learn(problem, costs);
   auto& known = costs_[problem];
   for (const auto& [configuration, cost] : costs) known.insert_or_assign(configuration.text(), cost);
 }

@@ -26,6 +26,10 @@ namespace {
 // Shares of the time budget.
 constexpr double kFirstPass = 0.6;     // of a run with several problems: for the first search of each
 constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes between the problems
+// Of the same: for values of what is chosen last, at problems that ended before another one had found them faster.
+constexpr double kLastChoices = 0.5;
+// What such a problem is taken to need, as a part of a search: one kernel, and finals and a verification where it is faster.
+constexpr double kLateChoice = 0.5;
 // For the best single mapping: at most so much of the time that the first search of each problem leaves, and of all
 // evaluations. Of a minute that is 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
 constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
@@ -76,6 +80,7 @@ class Tuning {
     StopCondition time = stop_.slice(first.length, 1.0 - for_single_mapping());
     remeasure_changed(first, time);
     search_each(first, time);
+    try_last_choices(rest);
     try_single_mappings(rest);
     if (options_.tune_sizes_between) visit_between(rest);
     do {
@@ -155,7 +160,8 @@ class Tuning {
     const auto left = stop_.seconds_left();
     const Visits::Usual& usual = visits_.usual();
     if (!left || usual.searches == 0) return Suggestions::kFirst;
-    const double may_take = *left / (schedule_.unstarted() + static_cast<double>(active));
+    const double later = kLateChoice * static_cast<double>(visits_.without_last_choices());
+    const double may_take = *left / (schedule_.unstarted() + static_cast<double>(active) + later);
     const double too_many = usual.configurations * (1.0 - may_take / usual.seconds);
     return static_cast<std::size_t>(std::clamp(usual.first - too_many, kFewest, kUsual));
   }
@@ -165,6 +171,22 @@ class Tuning {
     std::vector<Problem> problems = problems_of(active);
     std::ranges::move(pool_.taken_by_others(), std::back_inserter(problems));
     return problems;
+  }
+
+  /// Tries what made other problems faster of the values that are chosen last, the best for each problem that has not
+  /// tried that.
+  void try_last_choices(const Phase& phase) {
+    StopCondition time = stop_.slice(kLastChoices, 1.0);
+    const SearchSpace space = evaluator_.family().space(evaluator_.device());
+    std::vector<Trial> trials;
+    for (std::size_t place = 0; place < agenda_.size(); ++place) {
+      const auto& result = visits_.result(place);
+      if (!result || !result->searched || !result->profile) continue;
+      const auto best = lessons_.last_choices().worth_trying(space.parse(result->profile->configuration));
+      if (best.empty() || visits_.tried(place).contains(best.front().text())) continue;
+      trials.push_back({result->problem, best.front()});
+    }
+    try_each(trials, phase, time);
   }
 
   /// Tries the likeliest best single mapping at the problems that did not, so that the run can say what a winner for
@@ -178,7 +200,10 @@ class Tuning {
       if (!likely || likely->configuration == last) return;
       if (time.seconds_left().value_or(HUGE_VAL) < seconds_to_compile(*likely)) return;
       last = likely->configuration;
-      try_everywhere(*likely, phase, time);
+      std::vector<Trial> trials;
+      trials.reserve(likely->untried.size());
+      for (const Problem& problem : likely->untried) trials.push_back({problem, likely->configuration});
+      try_each(trials, phase, time);
     }
   }
 
@@ -205,14 +230,21 @@ class Tuning {
            static_cast<double>(std::max<std::size_t>(evaluator_.compiler_threads(), 1));
   }
 
-  /// Measures it at all of them first, so that the time for that is not spent on finals. These follow where it was
-  /// faster than the winner, as long as the run has time.
-  void try_everywhere(const LikelyMapping& mapping, const Phase& phase, StopCondition& time) {
+  /// A configuration to be tried at a problem that has a winner.
+  struct Trial {
+    Problem problem;
+    Configuration configuration;
+  };
+
+  /// Measures all of them first, so that the time for that is not spent on finals. These follow where one was faster
+  /// than the winner, as long as the run has time.
+  void try_each(const std::vector<Trial>& trials, const Phase& phase, StopCondition& time) {
     std::vector<Visit> faster;
-    auto next = mapping.untried.begin();
+    auto next = trials.begin();
     const auto start_next = [&](const std::vector<Visit>&) -> std::optional<Visit> {
-      if (next == mapping.untried.end() || time.reached()) return std::nullopt;
-      return visits_.begin_with(*next++, mapping.configuration, phase, time.slice(1.0, 1.0));
+      if (next == trials.end() || time.reached()) return std::nullopt;
+      const Trial& trial = *next++;
+      return visits_.begin_with(trial.problem, trial.configuration, phase, time.slice(1.0, 1.0));
     };
     visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       if (found_challenger(visit, 1.0)) {

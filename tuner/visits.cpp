@@ -102,6 +102,7 @@ std::optional<double> Visits::good_enough(const Problem& problem) const {
 TuningResult Visits::finish(Visit& visit) {
   ProblemSearch& search = *visit.search;
   search.decide();
+  if (visit.planned.search && search.misses_last_choices()) ++without_last_choices_;
   tried_[visit.place].merge(search.attempts().tried());
 
   TuningResult result = search.result();
@@ -123,25 +124,23 @@ TuningResult Visits::finish(Visit& visit) {
   return result;
 }
 
-/// Which of them is next: from `turn` on, the first that does not wait for the compiler, of which one kernel may take
-/// as long as ten searches. Where everybody waits, so does this, until somebody is ready or the time is over. `turn` in
-/// a run that evaluations end, or nothing: there, what is found depends on the seed alone.
-std::size_t Visits::first_compiled(std::vector<Visit>& active, std::size_t turn, std::size_t ahead) const {
-  if (active.size() == 1 || !stop_.seconds_left() || stop_.evaluations_left()) return turn;
+/// Which of them is next: the first that does not wait for the compiler, of which one kernel may take as long as ten
+/// searches. Where everybody waits, so does this, until somebody is ready or the time is over. The first of all in a run
+/// that evaluations end, or nothing: there, what is found depends on the seed alone.
+std::size_t Visits::first_compiled(std::vector<Visit>& active, std::size_t ahead) const {
+  if (active.size() == 1 || !stop_.seconds_left() || stop_.evaluations_left()) return 0;
   for (Visit& visit : active) visit.search->look_ahead(ahead);
-  std::optional<std::size_t> ready;
+  std::size_t ready = active.size();
   const auto somebody_is_ready = [&] {
-    for (std::size_t i = 0; i < active.size() && !ready; ++i) {
-      const std::size_t next = (turn + i) % active.size();
-      if (active[next].search->is_compiled()) ready = next;
-    }
-    return ready.has_value();
+    const auto found = std::ranges::find_if(active, [](const Visit& visit) { return visit.search->is_compiled(); });
+    ready = static_cast<std::size_t>(found - active.begin());
+    return ready < active.size();
   };
   const auto over = [&] { return stop_.reached() || stop_.interrupted(); };
   while (!over() && !somebody_is_ready()) {
-    active[turn].search->wait_for_compiler([&] { return over() || somebody_is_ready(); });
+    active.front().search->wait_for_compiler([&] { return over() || somebody_is_ready(); });
   }
-  return ready.value_or(turn);
+  return ready < active.size() ? ready : 0;
 }
 
 /// Other searches went on meanwhile, so that only what kept the run's own thread busy is this one's. A search that a

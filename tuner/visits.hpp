@@ -1,6 +1,7 @@
 // The visits of a tuning run: how they begin, take turns and end, and what they found.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -68,9 +69,9 @@ class Visits {
   [[nodiscard]] Visit begin_with(const Problem& problem, const Configuration& configuration, const Phase& phase,
                                  StopCondition time);
 
-  /// Keeps up to `most_active` visits active. They take turns in a fixed order, so the order of all measurements does
-  /// not depend on how fast anything is; in a run that time ends anyway, who would wait for the compiler is passed
-  /// over. `start_next(active)` begins a visit, or returns nothing if there is no further one. `finish_one(visit)` is
+  /// Keeps up to `most_active` visits active. The next turn is of who had none for longest, so the order of all
+  /// measurements does not depend on how fast anything is; in a run that time ends anyway, who would wait for the
+  /// compiler is passed over. `start_next(active)` begins a visit, or returns nothing if there is no further one. `finish_one(visit)` is
   /// called when a visit has nothing left to screen.
   template <class StartNext, class FinishOne>
   void take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one);
@@ -100,6 +101,9 @@ class Visits {
   };
   [[nodiscard]] const Usual& usual() const noexcept { return usual_; }
 
+  /// Searches that ended without having tried other values of what is chosen last.
+  [[nodiscard]] std::size_t without_last_choices() const noexcept { return without_last_choices_; }
+
   /// Nothing if the problem was not reached.
   [[nodiscard]] const std::optional<TuningResult>& result(std::size_t place) const { return results_[place]; }
   /// Canonical texts of all configurations that finished visits of the problem tried.
@@ -110,7 +114,7 @@ class Visits {
  private:
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,
                             const SearchedProblem& problem, SearchPlan plan);
-  [[nodiscard]] std::size_t first_compiled(std::vector<Visit>& active, std::size_t turn, std::size_t ahead) const;
+  [[nodiscard]] std::size_t first_compiled(std::vector<Visit>& active, std::size_t ahead) const;
   void account(const Visit& visit, const TuningResult& result);
   [[nodiscard]] std::optional<double> good_enough(const Problem& problem) const;
 
@@ -125,6 +129,7 @@ class Visits {
   Reporter reporter_;
   Pace pace_;
   Usual usual_;
+  std::size_t without_last_choices_ = 0;
   SearchedProblems problems_;                ///< all that were visited, and some that will be
   std::map<Problem, std::int64_t> numbers_;  ///< of visits of each problem so far
   std::vector<std::set<std::string>> tried_;
@@ -133,8 +138,7 @@ class Visits {
 
 template <class StartNext, class FinishOne>
 void Visits::take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one) {
-  std::vector<Visit> active;
-  std::size_t turn = 0;
+  std::vector<Visit> active;  // who took a turn last is the last
   for (bool more = true;;) {
     while (more && active.size() < most_active) {
       std::optional<Visit> next = start_next(active);
@@ -143,12 +147,12 @@ void Visits::take_turns(std::size_t most_active, StartNext start_next, FinishOne
     }
     if (active.empty()) return;
     const std::size_t ahead = batches_ahead(active.size(), most_active);
-    turn = first_compiled(active, turn % active.size(), ahead);
-    if (active[turn].search->take_turn(ahead)) {
-      ++turn;
+    const auto turn = active.begin() + static_cast<std::ptrdiff_t>(first_compiled(active, ahead));
+    if (turn->search->take_turn(ahead)) {
+      std::rotate(turn, turn + 1, active.end());
     } else {
-      finish_one(active[turn]);
-      active.erase(active.begin() + static_cast<std::ptrdiff_t>(turn));
+      finish_one(*turn);
+      active.erase(turn);
       more = true;  // who was refused for want of time may have it now
     }
   }

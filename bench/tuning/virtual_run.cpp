@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct Card {
   double compile_seconds = 0.9, prepare_seconds = 0.008, run_seconds = 0.0025, verify_seconds = 0.03;
   std::size_t threads = 16;
   std::uint64_t seed = 1;
+  std::map<std::string, double> worth;  ///< factors of the time, by what is within a configuration: "first_look=250"
 };
 
 class VirtualEvaluator final : public Evaluator {
@@ -57,7 +59,11 @@ class VirtualEvaluator final : public Evaluator {
       return std::normal_distribution<double>(0.0, card_.noise)(random);
     };
     const std::string text = configuration.text();
-    return model_.expected(configuration, problem).value_or(kUnknown) *
+    double worth = 1.0;
+    for (const auto& [value, factor_of_time] : card_.worth) {
+      if ((text + ' ').find(' ' + value + ' ') != std::string::npos) worth *= factor_of_time;
+    }
+    return worth * model_.expected(configuration, problem).value_or(kUnknown) *
            std::exp(0.6 * factor(text) + 0.8 * factor(text + problem.text()));
   }
 
@@ -77,20 +83,18 @@ class VirtualEvaluator final : public Evaluator {
   std::size_t compiler_threads() const override { return card_.threads; }
   std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,
                                        const Problem& problem) override {
-    const double start = now();
-    std::vector<std::pair<double, Compilation::Done>> done;
-    done.reserve(configurations.size());
+    auto list = std::make_unique<List>(*this, configurations.size());
     for (std::size_t i = 0; i < configurations.size(); ++i) {
-      double end = start;
       for (const KernelInstance& kernel : family_.kernels(configurations[i], problem, device_)) {
-        if (!compiled_.insert(kernel.text()).second) continue;
-        double& thread = *std::ranges::min_element(free_at_);
-        thread = std::max(thread, start) + card_.compile_seconds;
-        end = std::max(end, thread);
+        const auto [place, fresh] = kernels_.try_emplace(kernel.text());
+        list->wait_for(i, place->second);
+        if (fresh || place->second.dropped) {
+          place->second = {.asked = now()};
+          line_.push_back(&place->second);
+        }
       }
-      done.push_back({end, {.index = i, .compiled = true, .seconds = end - start, .log = ""}});
     }
-    return std::make_unique<List>(*this, std::move(done));
+    return list;
   }
   std::unique_ptr<Runner> prepare(const Configuration& configuration, const Problem& problem, std::int64_t) override {
     now_ = now() + card_.prepare_seconds;
@@ -103,28 +107,63 @@ class VirtualEvaluator final : public Evaluator {
   }
 
  private:
+  /// A kernel in the line of the compiler's threads.
+  struct Kernel {
+    double asked = 0.0;
+    std::optional<double> end = {};  ///< once a thread has begun it
+    bool dropped = false;            ///< by those who wanted it, before that
+  };
   class List final : public Compilation {
    public:
-    List(VirtualEvaluator& owner, std::vector<std::pair<double, Done>> done) : owner_(owner), done_(std::move(done)) {
-      std::ranges::sort(done_, std::greater{}, [](const auto& one) { return one.first; });
-    }
+    List(VirtualEvaluator& owner, std::size_t count) : owner_(owner), kernels_(count) {}
+    ~List() override { drop(); }
+    void wait_for(std::size_t configuration, Kernel& kernel) { kernels_[configuration].push_back(&kernel); }
     std::optional<Done> next(const Stop& stop) override {
       constexpr double kTick = 0.02;
-      if (done_.empty()) return std::nullopt;
-      for (const double end = done_.back().first; owner_.now() < end;) {
+      while (!is_over()) {
+        for (std::size_t i = 0; i < kernels_.size(); ++i) {
+          if (given_.contains(i) || !is_compiled(i)) continue;
+          given_.insert(i);
+          return Done{.index = i, .compiled = true, .seconds = owner_.card_.compile_seconds, .log = ""};
+        }
         if (stop && stop()) throw Interrupted();
-        owner_.now_ = std::min(end, owner_.now() + kTick);
+        owner_.now_ = owner_.now() + kTick;
       }
-      const Done first = std::move(done_.back().second);
-      done_.pop_back();
-      return first;
+      return std::nullopt;
     }
-    bool done() override { return done_.empty() || done_.front().first <= owner_.now(); }
-    void wind_up() override { done_.clear(); }
+    bool done() override {
+      for (std::size_t i = 0; i < kernels_.size(); ++i) {
+        if (!given_.contains(i) && !is_compiled(i)) return false;
+      }
+      return true;
+    }
+    void wind_up() override { drop(); }
 
    private:
+    [[nodiscard]] bool is_over() const { return given_.size() == kernels_.size(); }
+    bool is_compiled(std::size_t configuration) {
+      owner_.compile_until(owner_.now());
+      return std::ranges::all_of(kernels_[configuration],
+                                 [&](const Kernel* kernel) { return kernel->end.value_or(HUGE_VAL) <= owner_.now_; });
+    }
+    /// What no thread has begun is not compiled.
+    void drop() {
+      owner_.compile_until(owner_.now());
+      for (std::size_t i = 0; i < kernels_.size(); ++i) {
+        bool whole = true;
+        for (Kernel* const kernel : kernels_[i]) {
+          if (kernel->end) continue;
+          whole = false;
+          kernel->dropped = true;
+          std::erase(owner_.line_, kernel);
+        }
+        if (!whole) given_.insert(i);
+      }
+    }
+
     VirtualEvaluator& owner_;
-    std::vector<std::pair<double, Done>> done_;  // the first to end comes last
+    std::vector<std::vector<Kernel*>> kernels_;  ///< of each configuration
+    std::set<std::size_t> given_;                ///< configurations of which nobody will hear any more
   };
   class Repetitions final : public Runner {
    public:
@@ -140,6 +179,16 @@ class VirtualEvaluator final : public Evaluator {
     VirtualEvaluator& owner_;
     double cost_;
   };
+  /// Threads take what is first in the line.
+  void compile_until(double time) {
+    while (!line_.empty()) {
+      double& thread = *std::ranges::min_element(free_at_);
+      const double start = std::max(thread, line_.front()->asked);
+      if (start > time) return;
+      line_.front()->end = thread = start + card_.compile_seconds;
+      line_.pop_front();
+    }
+  }
   Verdict verified() {
     now_ = now() + card_.verify_seconds;
     return {};
@@ -152,7 +201,8 @@ class VirtualEvaluator final : public Evaluator {
   double now_ = 0.0;
   std::chrono::steady_clock::time_point real_ = std::chrono::steady_clock::now();
   std::mt19937_64 random_{1};
-  std::set<std::string> compiled_;
+  std::map<std::string, Kernel> kernels_;
+  std::deque<Kernel*> line_;     ///< those that no thread has begun
   std::vector<double> free_at_;  ///< of the compiler's threads
 };
 
@@ -221,6 +271,12 @@ int main(int count, char** values) {
   app.add_option("--verify", card.verify_seconds, "seconds of a verification");
   app.add_option("--threads", card.threads, "of the compiler");
   app.add_option("--seed", card.seed);
+  std::vector<std::string> worth;
+  app.add_option("--worth", worth, "what a value makes of the time: first_look=250:0.95");
   CLI11_PARSE(app, count, values);
+  for (const std::string& each : worth) {
+    const std::size_t colon = each.rfind(':');
+    card.worth.emplace(each.substr(0, colon), std::stod(each.substr(colon + 1)));
+  }
   return heddle::bench::exit_code("virtual_run", [&] { return heddle::run(card, budget, more); });
 }

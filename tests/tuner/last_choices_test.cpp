@@ -10,6 +10,8 @@ using namespace heddle;
 
 namespace {
 
+const Problem kHere({{"size", 1}}), kThere({{"size", 2}});
+
 /// Waits mean something for wide ones alone, copies for all.
 SearchSpace space_with_waits() {
   return {{"fake", "any", "1", 1, 1, 1, 1},
@@ -47,7 +49,7 @@ TEST_CASE("values chosen last are worth trying where others were faster with the
   LastChoices choices(space_with_waits());
   CHECK(texts_worth_trying(choices, "width=8").empty());
   choices.learn(
-      costs_of({{"width=8", 2.0}, {"width=8 wait=1", 1.8}, {"width=8 wait=5", 2.2}, {"width=8 copies=4", 1.9}}));
+      kHere, costs_of({{"width=8", 2.0}, {"width=8 wait=1", 1.8}, {"width=8 wait=5", 2.2}, {"width=8 copies=4", 1.9}}));
   CHECK(texts_worth_trying(choices, "width=8") == std::vector<std::string>{"width=8 wait=1", "width=8 copies=4"});
   // What the fastest has already, in place of other values, and only where it means something.
   CHECK(texts_worth_trying(choices, "width=8 wait=1") == std::vector<std::string>{"width=8 copies=4"});
@@ -56,8 +58,12 @@ TEST_CASE("values chosen last are worth trying where others were faster with the
   CHECK(texts_worth_trying(choices, "width=1") == std::vector<std::string>{"width=1 copies=4"});
   // On average over two problems: 0.9 and 1.2, 1.1 and 0.8; one without its like beside it says nothing.
   choices.learn(
-      costs_of({{"width=8", 1.0}, {"width=8 wait=1", 1.2}, {"width=8 wait=5", 0.8}, {"width=1 copies=4", 0.1}}));
+      kThere, costs_of({{"width=8", 1.0}, {"width=8 wait=1", 1.2}, {"width=8 wait=5", 0.8}, {"width=1 copies=4", 0.1}}));
   CHECK(texts_worth_trying(choices, "width=8") == std::vector<std::string>{"width=8 wait=5", "width=8 copies=4"});
+  // What is learnt again counts once, in its newer form: 0.8 and 0.9 of one problem's, 1.1 of the other's.
+  choices.learn(kThere, costs_of({{"width=8", 1.0}, {"width=8 wait=1", 0.8}, {"width=8 wait=5", 0.9}}));
+  CHECK(texts_worth_trying(choices, "width=8") ==
+        std::vector<std::string>{"width=8 wait=1", "width=8 copies=4", "width=8 wait=5"});
 }
 
 TEST_CASE("one takes on to find out what is chosen last, for each set of parameters") {
@@ -68,10 +74,10 @@ TEST_CASE("one takes on to find out what is chosen last, for each set of paramet
   CHECK(choices.take_on(all.parse("width=1")));
   // Nobody, where most values were measured at a problem; one of them may be a winner of elsewhere.
   LastChoices informed(space_with_waits());
-  informed.learn(costs_of({{"width=8 wait=1", 1.8}, {"width=8 wait=5", 1.8}}));  // beside nothing
-  informed.learn(costs_of({{"width=8", 2.0}, {"width=8 wait=1", 1.8}}));
+  informed.learn(kHere, costs_of({{"width=8 wait=1", 1.8}, {"width=8 wait=5", 1.8}}));  // beside nothing
+  informed.learn(kHere, costs_of({{"width=8", 2.0}, {"width=8 wait=1", 1.8}}));
   LastChoices other = informed;
   CHECK(other.take_on(all.parse("width=8")));
-  informed.learn(costs_of({{"width=8", 2.0}, {"width=8 wait=5", 1.8}, {"width=8 copies=4", 2.1}}));
+  informed.learn(kHere, costs_of({{"width=8", 2.0}, {"width=8 wait=5", 1.8}, {"width=8 copies=4", 2.1}}));
   CHECK_FALSE(informed.take_on(all.parse("width=8")));
 }

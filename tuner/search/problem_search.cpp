@@ -121,10 +121,17 @@ bool ProblemSearch::refine() {
   return !queue_.empty();
 }
 
+bool ProblemSearch::misses_last_choices() const {
+  const auto fastest = attempts_.fastest();
+  return refined_.empty() && fastest && !problem_.refinements(*fastest).empty();
+}
+
+/// Other searches need not wait for the end of this one to know what the values are worth.
 void ProblemSearch::measure_refined() {
   const double of_proposals = pace_.batch_seconds;  // of which this batch says nothing
   measure_batch(stop_);
   pace_.batch_seconds = of_proposals;
+  if (plan_.last != nullptr) plan_.last->learn(problem_.problem(), attempts_.costs());
 }
 
 /// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
