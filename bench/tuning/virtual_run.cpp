@@ -214,7 +214,11 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
   StopCondition stop({.seconds = seconds, .evaluations = {}}, {}, [&] { return evaluator.now(); });
   const auto results = Tuner(evaluator, store, {.seed = seed, .tune_sizes_between = true}).tune(problems, stop);
   Effort effort;
-  for (const TuningResult& result : results) effort += result.effort;
+  std::int64_t tried = 0;
+  for (const TuningResult& result : results) {
+    effort += result.effort;
+    tried += result.evaluations();
+  }
   const SearchSpace space = evaluator.family().space(evaluator.device());
   Chosen chosen;
   for (const Profile& profile : store.knowledge(std::string(evaluator.family().name())).profiles) {
@@ -222,9 +226,11 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
     if (std::ranges::find(problems, problem) == problems.end()) continue;
     chosen[problem] = evaluator.cost(space.parse(profile.configuration), problem);
   }
-  fmt::print("{:.0f} s, {:.1f} taken: {} of {} problems; {:.1f} s waiting, {:.1f} measuring, {:.1f} verifying\n",
-             seconds, evaluator.now() - begin, chosen.size(), problems.size(), effort.waiting, effort.measuring,
-             effort.verifying);
+  fmt::print(
+      "{:.0f} s, {:.1f} taken: {} of {} problems, {} configurations; {:.1f} s waiting, {:.1f} measuring, {:.1f} "
+      "verifying\n",
+      seconds, evaluator.now() - begin, chosen.size(), problems.size(), tried, effort.waiting, effort.measuring,
+      effort.verifying);
   return chosen;
 }
 
