@@ -1,6 +1,7 @@
 #include "heddle/tuner/suggestions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -14,18 +15,54 @@ constexpr std::size_t kWinners = 3;
 // The model is fitted again when there are so many times as many measurements. A fit takes some hundredths of a second.
 constexpr double kWorthRefit = 1.3;
 
-/// Adds those of the `count` configurations with the lowest expected cost that are not in the list yet.
-void add_fastest(const SearchedProblem& problem, const std::vector<float>& expected, std::size_t count,
-                 std::vector<Configuration>& list) {
+// How far costs are from what is expected without a model that says it, a deviation of logarithms; the fits of kernels
+// that a model suits are 2 to 5 % off.
+constexpr double kUnknownSpread = 0.05;
+constexpr std::size_t kConsidered = 64;  // those with the lowest expected cost, of which some are picked
+
+/// Numbers of the `count` configurations with the lowest expected cost.
+std::vector<std::size_t> fastest(const std::vector<float>& expected, std::size_t count) {
   std::vector<std::size_t> order(expected.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
   std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(expected[a], a) < std::pair(expected[b], b);
   });
-  for (auto next = order.begin(); next != end; ++next) {
-    Configuration fast = problem.at(*next);
-    if (std::find(list.begin(), list.end(), fast) == list.end()) list.push_back(std::move(fast));
+  order.erase(end, order.end());
+  return order;
+}
+
+bool contains(const std::vector<Configuration>& list, const Configuration& configuration) {
+  return std::ranges::find(list, configuration) != list.end();
+}
+
+/// Fills the list up to `most` with configurations that are expected to be fast, one by one. A variant of one that is
+/// tried anyway is hardly ever a surprise: what a model gets wrong for the one it gets wrong for the other. So a
+/// configuration may be slower in expectation the less it is like those, up to `spread`, the deviation of the log of
+/// costs from what is expected. That is a lower confidence bound, given what is tried before (Desautels, Krause and
+/// Burdick 2014).
+void add_promising(const SearchedProblem& problem, const std::vector<float>& expected, double spread, std::size_t most,
+                   std::vector<Configuration>& list) {
+  struct Candidate {
+    Configuration configuration;
+    double expected;
+    double likest;  ///< to one that is tried
+  };
+  std::vector<Candidate> candidates;
+  for (const std::size_t number : fastest(expected, kConsidered)) {
+    Configuration fast = problem.at(number);
+    if (contains(list, fast)) continue;
+    double likest = likeness(fast, problem.untuned());
+    for (const Configuration& other : list) likest = std::max(likest, likeness(fast, other));
+    candidates.push_back({std::move(fast), expected[number], likest});
+  }
+  while (list.size() < most && !candidates.empty()) {
+    const auto best = std::ranges::min_element(candidates, {}, [&](const Candidate& each) {
+      return each.expected - spread * std::sqrt(1.0 - each.likest * each.likest);
+    });
+    list.push_back(std::move(best->configuration));
+    candidates.erase(best);
+    for (Candidate& each : candidates) each.likest = std::max(each.likest, likeness(each.configuration, list.back()));
   }
 }
 
@@ -76,10 +113,9 @@ std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, co
                                               std::size_t most) const {
   std::vector<Configuration> list =
       known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most / 2));
-  add_fastest(problem, expected, most, list);
-  list.resize(std::min(list.size(), most));
+  add_promising(problem, expected, model_ ? model_->fitted().left_out_error : kUnknownSpread, most, list);
   for (Configuration& likely : evaluator_.family().likely_configurations(evaluator_.device(), problem.problem())) {
-    if (std::ranges::find(list, likely) == list.end()) list.push_back(std::move(likely));
+    if (!contains(list, likely)) list.push_back(std::move(likely));
   }
   return list;
 }
@@ -87,7 +123,9 @@ std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, co
 std::vector<Configuration> Suggestions::later(const SearchedProblem& problem, const std::set<std::string>& tried,
                                               const Profile& winner) const {
   std::vector<Configuration> list = known_.hints(problem.problem(), kFirst);
-  add_fastest(problem, expected(problem), kFirst, list);
+  for (const std::size_t number : fastest(expected(problem), kFirst)) {
+    if (Configuration fast = problem.at(number); !contains(list, fast)) list.push_back(std::move(fast));
+  }
   std::erase_if(list, [&](const Configuration& c) {
     const std::string text = c.text();
     return text != winner.configuration && tried.contains(text);

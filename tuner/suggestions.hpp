@@ -36,8 +36,8 @@ class Suggestions {
   [[nodiscard]] std::optional<double> modelled(const Configuration& configuration, const Problem& problem) const;
   /// Configurations to try before the strategy proposes; the family's likely ones come on top.
   static constexpr std::size_t kFirst = 8;
-  /// The configurations to try first: the winners of the nearest problems and those with the lowest expected cost,
-  /// together at most `most`, and the family's likely ones.
+  /// The configurations to try first: the winners of the nearest problems and others that are expected to be fast and
+  /// not all alike, together at most `most`, and the family's likely ones.
   [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem, const std::vector<float>& expected,
                                                  std::size_t most = kFirst) const;
   /// For a revisit: the winner, then the configurations of first() that were not tried at this problem yet. Empty if

@@ -139,6 +139,17 @@ class Codes {
 
 }  // namespace
 
+double likeness(const Configuration& a, const Configuration& b) {
+  double product = 1.0;
+  std::size_t shared = 0;
+  for (const auto& [name, value] : a.entries()) {
+    const auto other = std::ranges::find(b.entries(), name, &Configuration::Entry::first);
+    if (other != b.entries().end()) ++shared;
+    product *= other == b.entries().end() ? kOtherText : likeness(value, other->second);
+  }
+  return product * std::pow(kOtherText, static_cast<double>(b.entries().size() - shared));
+}
+
 void Transfer::learn(const Problem& problem, const Costs& costs) {
   if (costs.empty()) return;
   auto lesson = std::find_if(lessons_.begin(), lessons_.end(), [&](const Lesson& l) { return l.problem == problem; });
@@ -182,7 +193,6 @@ double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
 std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
   const std::vector<const Lesson*> lessons = nearest(problem);
   const double bias_here = bias(lessons);
-  // A configuration without an estimate is assumed to be as fast as the fastest until it is measured.
   std::vector<std::optional<double>> prior;
   std::optional<double> fastest;
   for (const Configuration& configuration : configurations) {
@@ -193,10 +203,11 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
   }
   const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here);
   if (residuals.empty() && !fastest) return {};
-  const auto residual = [&](std::size_t c) { return !residuals.empty() ? residuals[c] : prior[c] ? 0.0 : kSlow; };
+  // What the model leaves out is assumed to be slow until something like it is measured.
+  const double left_out = fastest ? *fastest + kSlow : 0.0;
   std::vector<double> log_costs;
   for (std::size_t c = 0; c < configurations.size(); ++c) {
-    log_costs.push_back(prior[c].value_or(fastest.value_or(0.0)) + residual(c));
+    log_costs.push_back(prior[c].value_or(left_out) + (residuals.empty() ? 0.0 : residuals[c]));
   }
   const double least = log_costs.empty() ? 0.0 : *std::min_element(log_costs.begin(), log_costs.end());
   std::vector<float> result;
@@ -215,11 +226,18 @@ std::vector<double> Transfer::residuals_of(const Problem& problem, const std::ve
     if (costs.empty()) continue;
     const auto cheaper = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double fastest = std::log(std::min_element(costs.begin(), costs.end(), cheaper)->second);
-    for (const auto& [configuration, cost] : costs) {
-      all.push_back(&configuration);
-      const std::optional<double> modelled_here = modelled(configuration, nearest[l]->problem);
-      noise.push_back(modelled_here ? kNoiseOfModel : kNoise);
-      residuals.push_back(std::min(kSlow, std::log(cost) - (modelled_here ? *modelled_here + bias : fastest)));
+    std::vector<std::optional<double>> estimates;
+    estimates.reserve(costs.size());
+    for (const auto& [configuration, cost] : costs) estimates.push_back(modelled(configuration, nearest[l]->problem));
+    // As expected() assumes it.
+    const bool is_modelled = std::ranges::any_of(estimates, [](const auto& each) { return each.has_value(); });
+    const double left_out = is_modelled ? kSlow : 0.0;
+    for (std::size_t c = 0; c < costs.size(); ++c) {
+      all.push_back(&costs[c].first);
+      noise.push_back(estimates[c] ? kNoiseOfModel : kNoise);
+      const double log_cost = std::log(costs[c].second);
+      residuals.push_back(estimates[c] ? std::min(kSlow, log_cost - *estimates[c] - bias)
+                                       : std::min(kSlow, log_cost - fastest) - left_out);
       lesson_of.push_back(l);
     }
   }

@@ -11,11 +11,16 @@
 
 namespace heddle {
 
+/// How much alike two configurations are, from 0 to 1: the correlation, at one problem, of how far their costs are from
+/// what a model expects.
+[[nodiscard]] double likeness(const Configuration& a, const Configuration& b);
+
 /// A Gaussian process over configurations and problems at once (multi-task Bayesian optimisation; Swersky, Snoek, Adams
 /// 2013).
 ///
 /// - Its target is log(cost / cost that the family's model expects). Where the family has no model, it is log(cost /
-///   cost of the fastest configuration of that problem).
+///   cost of the fastest configuration of that problem). A configuration that a family's model leaves out is assumed to
+///   be slow beside those that it knows.
 /// - Its kernel is a product over all parameters and all sizes of Matern 3/2 kernels. Each depends on the octaves
 ///   between two values of a parameter, or on axis_distance() between two sizes, which the family weights. Two
 ///   different values of a parameter with text values have a constant correlation.

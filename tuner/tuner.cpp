@@ -28,7 +28,8 @@ constexpr double kFirstPass = 0.6;     // of a run with several problems: for th
 constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes between the problems
 // Of the same: for values of what is chosen last, at problems that ended before another one had found them faster.
 constexpr double kLastChoices = 0.5;
-// What such a problem is taken to need, as a part of a search: one kernel, and finals and a verification where it is faster.
+// What such a problem is taken to need, as a part of a search: one kernel, and finals and a verification where it is
+// faster.
 constexpr double kLateChoice = 0.5;
 // For the best single mapping: at most so much of the time that the first search of each problem leaves, and of all
 // evaluations. Of a minute that is 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.

@@ -125,8 +125,8 @@ TuningResult Visits::finish(Visit& visit) {
 }
 
 /// Which of them is next: the first that does not wait for the compiler, of which one kernel may take as long as ten
-/// searches. Where everybody waits, so does this, until somebody is ready or the time is over. The first of all in a run
-/// that evaluations end, or nothing: there, what is found depends on the seed alone.
+/// searches. Where everybody waits, so does this, until somebody is ready or the time is over. The first of all in a
+/// run that evaluations end, or nothing: there, what is found depends on the seed alone.
 std::size_t Visits::first_compiled(std::vector<Visit>& active, std::size_t ahead) const {
   if (active.size() == 1 || !stop_.seconds_left() || stop_.evaluations_left()) return 0;
   for (Visit& visit : active) visit.search->look_ahead(ahead);

@@ -71,8 +71,8 @@ class Visits {
 
   /// Keeps up to `most_active` visits active. The next turn is of who had none for longest, so the order of all
   /// measurements does not depend on how fast anything is; in a run that time ends anyway, who would wait for the
-  /// compiler is passed over. `start_next(active)` begins a visit, or returns nothing if there is no further one. `finish_one(visit)` is
-  /// called when a visit has nothing left to screen.
+  /// compiler is passed over. `start_next(active)` begins a visit, or returns nothing if there is no further one.
+  /// `finish_one(visit)` is called when a visit has nothing left to screen.
   template <class StartNext, class FinishOne>
   void take_turns(std::size_t most_active, StartNext start_next, FinishOne finish_one);
 

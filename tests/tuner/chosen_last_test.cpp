@@ -97,7 +97,7 @@ TEST_CASE("in a run that is so short that no search tries much, what is chosen l
     CHECK(each.evaluations() < 32);  // four for each other value
     with_it += each.profile->configuration.ends_with("wait=5") ? 1 : 0;
   }
-  CHECK(with_it > problems.size() * 3 / 4);
+  CHECK(with_it == problems.size());  // also where a search ended before somebody knew
   CHECK(evaluator.now < 42.0);
 }
 

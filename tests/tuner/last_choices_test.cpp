@@ -58,7 +58,8 @@ TEST_CASE("values chosen last are worth trying where others were faster with the
   CHECK(texts_worth_trying(choices, "width=1") == std::vector<std::string>{"width=1 copies=4"});
   // On average over two problems: 0.9 and 1.2, 1.1 and 0.8; one without its like beside it says nothing.
   choices.learn(
-      kThere, costs_of({{"width=8", 1.0}, {"width=8 wait=1", 1.2}, {"width=8 wait=5", 0.8}, {"width=1 copies=4", 0.1}}));
+      kThere,
+      costs_of({{"width=8", 1.0}, {"width=8 wait=1", 1.2}, {"width=8 wait=5", 0.8}, {"width=1 copies=4", 0.1}}));
   CHECK(texts_worth_trying(choices, "width=8") == std::vector<std::string>{"width=8 wait=5", "width=8 copies=4"});
   // What is learnt again counts once, in its newer form: 0.8 and 0.9 of one problem's, 1.1 of the other's.
   choices.learn(kThere, costs_of({{"width=8", 1.0}, {"width=8 wait=1", 0.8}, {"width=8 wait=5", 0.9}}));

@@ -200,3 +200,49 @@ TEST_CASE("a model is believed until something is measured, and corrected by wha
     CHECK(std::abs(static_cast<double>(corrected[i]) - expected) < 0.12);
   }
 }
+
+TEST_CASE("what a model leaves out is expected to be slow until something like it was fast") {
+  const auto all = space();
+  const Transfer::Model narrow = [](const Configuration& c, const Problem& p) -> std::optional<double> {
+    return c.word("scheme") == "wide" ? std::nullopt : std::optional(cost(c, p));
+  };
+  const auto fastest_wide = [&](const Transfer& transfer) {
+    const auto expected = transfer.expected(sized(512), all);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].word("scheme") == "wide") least = std::min(least, static_cast<double>(expected[i]));
+    }
+    return least;
+  };
+  Transfer transfer(one_axis, narrow);
+  Transfer::Costs costs;
+  for (const Configuration& each : all) {
+    if (each.word("scheme") == "narrow") costs.emplace_back(each, cost(each, sized(512)));
+  }
+  transfer.learn(sized(512), costs);
+  CHECK(fastest_wide(transfer) > 0.4);
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [configuration, seconds] : costs) best = std::min(best, seconds);
+  const auto wide = std::ranges::find_if(all, [](const Configuration& c) { return c.word("scheme") == "wide"; });
+  transfer.learn(sized(512), {{*wide, 0.9 * best}});
+  CHECK(fastest_wide(transfer) < 0.05);
+}
+
+TEST_CASE("configurations are alike as far as their values are") {
+  const auto entries = [](std::int64_t threads, std::int64_t vector, const char* scheme) {
+    return Configuration({{"scheme", std::string(scheme)}, {"threads", threads}, {"vector", vector}});
+  };
+  const Configuration one = entries(64, 1, "narrow");
+  CHECK(likeness(one, one) == 1.0);
+  const double near = likeness(one, entries(64, 2, "narrow")), far = likeness(one, entries(512, 2, "narrow"));
+  CHECK(near < 1.0);
+  CHECK(far < near);
+  CHECK(likeness(one, entries(64, 1, "wide")) < near);
+  // A parameter that only one of them has, whichever that is.
+  const Configuration longer({{"scheme", std::string("narrow")},
+                              {"threads", std::int64_t{64}},
+                              {"vector", std::int64_t{1}},
+                              {"depth", std::int64_t{2}}});
+  CHECK(likeness(one, longer) == likeness(longer, one));
+  CHECK(likeness(one, longer) < near);
+}
