@@ -190,6 +190,21 @@ double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
   return log_ratios.empty() ? 0.0 : median(log_ratios);
 }
 
+/// What the model leaves out is assumed to be as fast as the fastest such configuration was somewhere, and to be slow
+/// where none was measured: a model knows what its family was written for.
+double Transfer::loss_of_left_out(const std::vector<const Lesson*>& lessons) const {
+  double least = kSlow;
+  for (const Lesson* lesson : lessons) {
+    double fastest = HUGE_VAL, of_left_out = HUGE_VAL;
+    for (const auto& [configuration, cost] : lesson->costs) {
+      fastest = std::min(fastest, cost);
+      if (!modelled(configuration, lesson->problem)) of_left_out = std::min(of_left_out, cost);
+    }
+    if (of_left_out < HUGE_VAL) least = std::min(least, std::log(of_left_out / fastest));
+  }
+  return least;
+}
+
 std::vector<float> Transfer::expected(const Problem& problem, const std::vector<Configuration>& configurations) const {
   const std::vector<const Lesson*> lessons = nearest(problem);
   const double bias_here = bias(lessons);
@@ -201,13 +216,12 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
     *value += bias_here;
     if (!fastest || *value < *fastest) fastest = value;
   }
-  const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here);
+  const double left_out = fastest ? loss_of_left_out(lessons) : 0.0;
+  const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here, left_out);
   if (residuals.empty() && !fastest) return {};
-  // What the model leaves out is assumed to be slow until something like it is measured.
-  const double left_out = fastest ? *fastest + kSlow : 0.0;
   std::vector<double> log_costs;
   for (std::size_t c = 0; c < configurations.size(); ++c) {
-    log_costs.push_back(prior[c].value_or(left_out) + (residuals.empty() ? 0.0 : residuals[c]));
+    log_costs.push_back(prior[c].value_or(fastest.value_or(0.0) + left_out) + (residuals.empty() ? 0.0 : residuals[c]));
   }
   const double least = log_costs.empty() ? 0.0 : *std::min_element(log_costs.begin(), log_costs.end());
   std::vector<float> result;
@@ -217,7 +231,8 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
 }
 
 std::vector<double> Transfer::residuals_of(const Problem& problem, const std::vector<Configuration>& configurations,
-                                           const std::vector<const Lesson*>& nearest, double bias) const {
+                                           const std::vector<const Lesson*>& nearest, double bias,
+                                           double left_out) const {
   std::vector<const Configuration*> all;
   std::vector<double> residuals, noise;
   std::vector<std::size_t> lesson_of;
@@ -226,18 +241,12 @@ std::vector<double> Transfer::residuals_of(const Problem& problem, const std::ve
     if (costs.empty()) continue;
     const auto cheaper = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double fastest = std::log(std::min_element(costs.begin(), costs.end(), cheaper)->second);
-    std::vector<std::optional<double>> estimates;
-    estimates.reserve(costs.size());
-    for (const auto& [configuration, cost] : costs) estimates.push_back(modelled(configuration, nearest[l]->problem));
-    // As expected() assumes it.
-    const bool is_modelled = std::ranges::any_of(estimates, [](const auto& each) { return each.has_value(); });
-    const double left_out = is_modelled ? kSlow : 0.0;
-    for (std::size_t c = 0; c < costs.size(); ++c) {
-      all.push_back(&costs[c].first);
-      noise.push_back(estimates[c] ? kNoiseOfModel : kNoise);
-      const double log_cost = std::log(costs[c].second);
-      residuals.push_back(estimates[c] ? std::min(kSlow, log_cost - *estimates[c] - bias)
-                                       : std::min(kSlow, log_cost - fastest) - left_out);
+    for (const auto& [configuration, cost] : costs) {
+      all.push_back(&configuration);
+      const std::optional<double> modelled_here = modelled(configuration, nearest[l]->problem);
+      noise.push_back(modelled_here ? kNoiseOfModel : kNoise);
+      residuals.push_back(modelled_here ? std::min(kSlow, std::log(cost) - *modelled_here - bias)
+                                        : std::min(kSlow, std::log(cost) - fastest) - left_out);
       lesson_of.push_back(l);
     }
   }
