@@ -35,6 +35,7 @@ class Lessons {
   [[nodiscard]] const Coverage& coverage() const noexcept { return coverage_; }
   [[nodiscard]] const Suggestions& suggestions() const noexcept { return suggestions_; }
   [[nodiscard]] LastChoices& last_choices() noexcept { return last_choices_; }
+  [[nodiscard]] const LastChoices& last_choices() const noexcept { return last_choices_; }
   /// As likely_single_mapping() of the problems with these winners, by what this run knows.
   [[nodiscard]] std::optional<LikelyMapping> likely_single_mapping(const std::vector<Profile>& winners) const;
   /// What the present model expects. The lessons must outlive it.

@@ -40,29 +40,32 @@ bool contains(const std::vector<Configuration>& list, const Configuration& confi
 /// tried anyway is hardly ever a surprise: what a model gets wrong for the one it gets wrong for the other. So a
 /// configuration may be slower in expectation the less it is like those, up to `spread`, the deviation of the log of
 /// costs from what is expected. That is a lower confidence bound, given what is tried before (Desautels, Krause and
-/// Burdick 2014).
+/// Burdick 2014). `tried`: what is tried anyway, without values that are chosen last.
 void add_promising(const SearchedProblem& problem, const std::vector<float>& expected, double spread, std::size_t most,
-                   std::vector<Configuration>& list) {
+                   const std::vector<Configuration>& tried, std::vector<Configuration>& list) {
   struct Candidate {
     Configuration configuration;
     double expected;
-    double likest;  ///< to one that is tried
+    double likest = 0.0;  ///< to one that is tried
+    void compare(const Configuration& other) { likest = std::max(likest, likeness(configuration, other)); }
+    [[nodiscard]] double bound(double spread) const {
+      return expected - spread * std::sqrt(std::max(0.0, 1.0 - likest * likest));
+    }
   };
   std::vector<Candidate> candidates;
   for (const std::size_t number : fastest(expected, kConsidered)) {
-    Configuration fast = problem.at(number);
-    if (contains(list, fast)) continue;
-    double likest = likeness(fast, problem.untuned());
-    for (const Configuration& other : list) likest = std::max(likest, likeness(fast, other));
-    candidates.push_back({std::move(fast), expected[number], likest});
+    if (problem.is_protected(number)) continue;
+    Candidate candidate{.configuration = problem.at(number), .expected = expected[number]};
+    if (contains(list, candidate.configuration)) continue;
+    for (const Configuration& other : tried) candidate.compare(other);
+    candidates.push_back(std::move(candidate));
   }
   while (list.size() < most && !candidates.empty()) {
-    const auto best = std::ranges::min_element(candidates, {}, [&](const Candidate& each) {
-      return each.expected - spread * std::sqrt(1.0 - each.likest * each.likest);
-    });
+    const auto best =
+        std::ranges::min_element(candidates, {}, [&](const Candidate& each) { return each.bound(spread); });
     list.push_back(std::move(best->configuration));
     candidates.erase(best);
-    for (Candidate& each : candidates) each.likest = std::max(each.likest, likeness(each.configuration, list.back()));
+    for (Candidate& each : candidates) each.compare(list.back());
   }
 }
 
@@ -111,11 +114,17 @@ std::vector<float> Suggestions::expected(const SearchedProblem& problem) const {
 
 std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, const std::vector<float>& expected,
                                               std::size_t most) const {
+  const KernelFamily& family = evaluator_.family();
+  const SearchSpace space = family.space(evaluator_.device());
   std::vector<Configuration> list =
       known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most / 2));
-  add_promising(problem, expected, model_ ? model_->fitted().left_out_error : kUnknownSpread, most, list);
-  for (Configuration& likely : evaluator_.family().likely_configurations(evaluator_.device(), problem.problem())) {
-    if (!contains(list, likely)) list.push_back(std::move(likely));
+  std::vector<Configuration> likely = family.likely_configurations(evaluator_.device(), problem.problem());
+  std::vector<Configuration> tried = likely;
+  for (const std::size_t number : problem.protected_configurations()) tried.push_back(problem.at(number));
+  for (const Configuration& hint : list) tried.push_back(space.unrefined(hint));
+  add_promising(problem, expected, model_ ? model_->fitted().left_out_error : kUnknownSpread, most, tried, list);
+  for (Configuration& each : likely) {
+    if (!contains(list, each)) list.push_back(std::move(each));
   }
   return list;
 }

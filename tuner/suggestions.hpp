@@ -40,8 +40,8 @@ class Suggestions {
   /// not all alike, together at most `most`, and the family's likely ones.
   [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem, const std::vector<float>& expected,
                                                  std::size_t most = kFirst) const;
-  /// For a revisit: the winner, then the configurations of first() that were not tried at this problem yet. Empty if
-  /// there are none.
+  /// For a revisit: the winner, then winners of the nearest problems and those with the lowest expected cost, as far as
+  /// they were not tried at this problem yet. Empty if there are none.
   [[nodiscard]] std::vector<Configuration> later(const SearchedProblem& problem, const std::set<std::string>& tried,
                                                  const Profile& winner) const;
 

@@ -190,17 +190,18 @@ double Transfer::bias(const std::vector<const Lesson*>& lessons) const {
   return log_ratios.empty() ? 0.0 : median(log_ratios);
 }
 
-/// What the model leaves out is assumed to be as fast as the fastest such configuration was somewhere, and to be slow
-/// where none was measured: a model knows what its family was written for.
-double Transfer::loss_of_left_out(const std::vector<const Lesson*>& lessons) const {
+/// A configuration for which the model has no estimate is assumed to be as fast, beside those with one, as the fastest
+/// such configuration was somewhere, and to be slow where none was measured: a model knows what its family was written
+/// for.
+double Transfer::loss_without_estimate(const std::vector<const Lesson*>& lessons) const {
   double least = kSlow;
   for (const Lesson* lesson : lessons) {
-    double fastest = HUGE_VAL, of_left_out = HUGE_VAL;
+    double with = HUGE_VAL, without = HUGE_VAL;  // the lowest costs
     for (const auto& [configuration, cost] : lesson->costs) {
-      fastest = std::min(fastest, cost);
-      if (!modelled(configuration, lesson->problem)) of_left_out = std::min(of_left_out, cost);
+      double& lowest = modelled(configuration, lesson->problem) ? with : without;
+      lowest = std::min(lowest, cost);
     }
-    if (of_left_out < HUGE_VAL) least = std::min(least, std::log(of_left_out / fastest));
+    if (with < HUGE_VAL && without < HUGE_VAL) least = std::min(least, std::max(0.0, std::log(without / with)));
   }
   return least;
 }
@@ -216,12 +217,13 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
     *value += bias_here;
     if (!fastest || *value < *fastest) fastest = value;
   }
-  const double left_out = fastest ? loss_of_left_out(lessons) : 0.0;
-  const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here, left_out);
+  const double without_estimate = fastest ? loss_without_estimate(lessons) : 0.0;
+  const std::vector<double> residuals = residuals_of(problem, configurations, lessons, bias_here, without_estimate);
   if (residuals.empty() && !fastest) return {};
   std::vector<double> log_costs;
   for (std::size_t c = 0; c < configurations.size(); ++c) {
-    log_costs.push_back(prior[c].value_or(fastest.value_or(0.0) + left_out) + (residuals.empty() ? 0.0 : residuals[c]));
+    log_costs.push_back(prior[c].value_or(fastest.value_or(0.0) + without_estimate) +
+                        (residuals.empty() ? 0.0 : residuals[c]));
   }
   const double least = log_costs.empty() ? 0.0 : *std::min_element(log_costs.begin(), log_costs.end());
   std::vector<float> result;
@@ -232,7 +234,7 @@ std::vector<float> Transfer::expected(const Problem& problem, const std::vector<
 
 std::vector<double> Transfer::residuals_of(const Problem& problem, const std::vector<Configuration>& configurations,
                                            const std::vector<const Lesson*>& nearest, double bias,
-                                           double left_out) const {
+                                           double without_estimate) const {
   std::vector<const Configuration*> all;
   std::vector<double> residuals, noise;
   std::vector<std::size_t> lesson_of;
@@ -246,7 +248,7 @@ std::vector<double> Transfer::residuals_of(const Problem& problem, const std::ve
       const std::optional<double> modelled_here = modelled(configuration, nearest[l]->problem);
       noise.push_back(modelled_here ? kNoiseOfModel : kNoise);
       residuals.push_back(modelled_here ? std::min(kSlow, std::log(cost) - *modelled_here - bias)
-                                        : std::min(kSlow, std::log(cost) - fastest) - left_out);
+                                        : std::min(kSlow, std::log(cost) - fastest) - without_estimate);
       lesson_of.push_back(l);
     }
   }

@@ -19,8 +19,9 @@ namespace heddle {
 /// 2013).
 ///
 /// - Its target is log(cost / cost that the family's model expects). Where the family has no model, it is log(cost /
-///   cost of the fastest configuration of that problem). A configuration that a family's model leaves out is assumed to
-///   be as fast, beside the fastest, as any such configuration was at these problems, and slow if there was none.
+///   cost of the fastest configuration of that problem). A configuration for which a family's model has no estimate is
+///   assumed to be as fast, beside the others, as any such configuration was at these problems, and slow if there was
+///   none.
 /// - Its kernel is a product over all parameters and all sizes of Matern 3/2 kernels. Each depends on the octaves
 ///   between two values of a parameter, or on axis_distance() between two sizes, which the family weights. Two
 ///   different values of a parameter with text values have a constant correlation.
@@ -55,14 +56,14 @@ class Transfer {
   [[nodiscard]] std::vector<const Lesson*> nearest(const Problem& problem) const;
   /// Median of log(cost / modelled cost) over all lessons: the model may have been fitted to another device.
   [[nodiscard]] double bias(const std::vector<const Lesson*>& lessons) const;
-  /// log(cost / cost of the fastest), as it is assumed of configurations that the model leaves out.
-  [[nodiscard]] double loss_of_left_out(const std::vector<const Lesson*>& lessons) const;
+  /// log(cost / cost of the fastest), as it is assumed of configurations without an estimate.
+  [[nodiscard]] double loss_without_estimate(const std::vector<const Lesson*>& lessons) const;
   /// The value that the Gaussian process predicts: log(cost / modelled cost) less the bias, or log(cost / cost of the
-  /// fastest) less `left_out`. Empty while too little is measured.
+  /// fastest) less `without_estimate`. Empty while too little is measured.
   [[nodiscard]] std::vector<double> residuals_of(const Problem& problem,
                                                  const std::vector<Configuration>& configurations,
                                                  const std::vector<const Lesson*>& nearest, double bias,
-                                                 double left_out) const;
+                                                 double without_estimate) const;
 
   std::vector<Axis> axes_;
   Model model_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -26,13 +27,14 @@ namespace {
 // Shares of the time budget.
 constexpr double kFirstPass = 0.6;     // of a run with several problems: for the first search of each
 constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes between the problems
-// Of the same: for values of what is chosen last, at problems that ended before another one had found them faster.
-constexpr double kLastChoices = 0.5;
+// Of the time after the first searches: for values of what is chosen last, at problems that ended before another one
+// had found them faster. What that does not need is for the rest.
+constexpr double kLastChoices = 0.7;
 // What such a problem is taken to need, as a part of a search: one kernel, and finals and a verification where it is
 // faster.
 constexpr double kLateChoice = 0.5;
-// For the best single mapping: at most so much of the time that the first search of each problem leaves, and of all
-// evaluations. Of a minute that is 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
+// For the best single mapping: at most so much of the time that these leave, and of all evaluations. Of a minute that
+// is up to 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
 constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
 constexpr int kMostSingleMappings = 3;  // at most so many are tried at all problems
 // How long the last searches of a run are taken to be, as a part of the usual time: they have less to try.
@@ -66,6 +68,7 @@ class Tuning {
         pool_(pool),
         problems_(problems),
         stop_(stop),
+        space_(evaluator.family().space(evaluator.device())),
         most_active_(concurrent_searches(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator, options.goal()),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
@@ -78,7 +81,9 @@ class Tuning {
   std::vector<TuningResult> tune() {
     const Phase first{.begin = 0.0, .length = agenda_.size() > 1 ? kFirstPass : 1.0};
     const Phase rest{.begin = first.length, .length = 1.0 - first.length};
-    StopCondition time = stop_.slice(first.length, 1.0 - for_single_mapping());
+    const double reserved = for_single_mapping();
+    reserved_evaluations_ = reserved * static_cast<double>(stop_.evaluations_left().value_or(0));
+    StopCondition time = stop_.slice(first.length, 1.0 - reserved);
     remeasure_changed(first, time);
     search_each(first, time);
     try_last_choices(rest);
@@ -156,12 +161,12 @@ class Tuning {
   /// How many configurations a search tries first: the usual number, or fewer where searches have so far taken longer
   /// than there is time for each that is left, so that no problem ends with its untuned default for lack of time. What
   /// searches try besides is out of its reach.
-  [[nodiscard]] std::size_t first_configurations(std::size_t active) const {
+  [[nodiscard]] std::size_t first_configurations(std::size_t active) {
     constexpr double kFewest = 3.0, kUsual = Suggestions::kFirst;
     const auto left = stop_.seconds_left();
     const Visits::Usual& usual = visits_.usual();
     if (!left || usual.searches == 0) return Suggestions::kFirst;
-    const double later = kLateChoice * static_cast<double>(visits_.without_last_choices());
+    const double later = kLateChoice * static_cast<double>(late_choices());
     const double may_take = *left / (schedule_.unstarted() + static_cast<double>(active) + later);
     const double too_many = usual.configurations * (1.0 - may_take / usual.seconds);
     return static_cast<std::size_t>(std::clamp(usual.first - too_many, kFewest, kUsual));
@@ -174,20 +179,47 @@ class Tuning {
     return problems;
   }
 
-  /// Tries what made other problems faster of the values that are chosen last, the best for each problem that has not
-  /// tried that.
-  void try_last_choices(const Phase& phase) {
-    StopCondition time = stop_.slice(kLastChoices, 1.0);
-    const SearchSpace space = evaluator_.family().space(evaluator_.device());
-    std::vector<Trial> trials;
+  /// The best that is known of what is chosen last for the winner of a problem, if that has not been tried there.
+  [[nodiscard]] std::optional<Configuration> last_choice_for(std::size_t place) const {
+    const auto& result = visits_.result(place);
+    if (!result || !result->searched || !result->profile) return std::nullopt;
+    const Configuration winner = space_.parse(result->profile->configuration);
+    auto best = lessons_.last_choices().best(winner, result->problem);
+    if (!best || *best == winner || visits_.tried(place).contains(best->text())) return std::nullopt;
+    return best;
+  }
+
+  /// At how many problems there is such a value. What a problem answered is asked again where something was learnt
+  /// since.
+  [[nodiscard]] std::size_t late_choices() {
+    std::size_t count = 0;
     for (std::size_t place = 0; place < agenda_.size(); ++place) {
-      const auto& result = visits_.result(place);
-      if (!result || !result->searched || !result->profile) continue;
-      const auto best = lessons_.last_choices().worth_trying(space.parse(result->profile->configuration));
-      if (best.empty() || visits_.tried(place).contains(best.front().text())) continue;
-      trials.push_back({result->problem, best.front()});
+      if (!visits_.result(place)) continue;
+      auto& [revision, has_one] = late_choices_[place];
+      if (revision != lessons_.last_choices().revision()) {
+        revision = lessons_.last_choices().revision();
+        has_one = last_choice_for(place).has_value();
+      }
+      if (has_one) ++count;
     }
-    try_each(trials, phase, time);
+    return count;
+  }
+
+  /// Tries that at all problems. Each trial says how good such values are, so that one that seemed good by chance is
+  /// not tried everywhere.
+  void try_last_choices(const Phase& phase) {
+    if (agenda_.size() < 2) return;
+    const double left = static_cast<double>(stop_.evaluations_left().value_or(0));
+    const double spare = left > 0.0 ? std::max(0.0, 1.0 - reserved_evaluations_ / left) : 1.0;
+    StopCondition time = stop_.slice(kLastChoices, spare);
+    std::size_t place = 0;
+    const auto next = [&]() -> std::optional<Trial> {
+      for (; place < agenda_.size(); ++place) {
+        if (auto best = last_choice_for(place)) return Trial{visits_.result(place++)->problem, *std::move(best)};
+      }
+      return std::nullopt;
+    };
+    try_each(next, phase, time, time);
   }
 
   /// Tries the likeliest best single mapping at the problems that did not, so that the run can say what a winner for
@@ -201,10 +233,12 @@ class Tuning {
       if (!likely || likely->configuration == last) return;
       if (time.seconds_left().value_or(HUGE_VAL) < seconds_to_compile(*likely)) return;
       last = likely->configuration;
-      std::vector<Trial> trials;
-      trials.reserve(likely->untried.size());
-      for (const Problem& problem : likely->untried) trials.push_back({problem, likely->configuration});
-      try_each(trials, phase, time);
+      auto problem = likely->untried.begin();
+      const auto next = [&]() -> std::optional<Trial> {
+        if (problem == likely->untried.end()) return std::nullopt;
+        return Trial{*problem++, likely->configuration};
+      };
+      try_each(next, phase, time, stop_);
     }
   }
 
@@ -238,24 +272,26 @@ class Tuning {
   };
 
   /// Measures all of them first, so that the time for that is not spent on finals. These follow where one was faster
-  /// than the winner, as long as the run has time.
-  void try_each(const std::vector<Trial>& trials, const Phase& phase, StopCondition& time) {
-    std::vector<Visit> faster;
-    auto next = trials.begin();
+  /// than the winner, where it gained most first, while `finals` has time.
+  template <class Next>
+  void try_each(Next next, const Phase& phase, StopCondition& time, const StopCondition& finals) {
+    std::vector<std::pair<double, Visit>> faster;
     const auto start_next = [&](const std::vector<Visit>&) -> std::optional<Visit> {
-      if (next == trials.end() || time.reached()) return std::nullopt;
-      const Trial& trial = *next++;
-      return visits_.begin_with(trial.problem, trial.configuration, phase, time.slice(1.0, 1.0));
+      if (time.reached()) return std::nullopt;
+      const std::optional<Trial> trial = next();
+      if (!trial) return std::nullopt;
+      return visits_.begin_with(trial->problem, trial->configuration, phase, time.slice(1.0, 1.0));
     };
     visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
-      if (found_challenger(visit, 1.0)) {
-        faster.push_back(std::move(visit));
+      if (const double ratio = challenge(visit); ratio < 1.0) {
+        faster.emplace_back(ratio, std::move(visit));
       } else {
         visits_.improve(visit.place, visits_.give_up(visit));
       }
     });
-    for (Visit& visit : faster) {
-      visits_.improve(visit.place, stop_.seconds_left() == 0.0 ? visits_.give_up(visit) : visits_.finish(visit));
+    std::ranges::stable_sort(faster, {}, [](const auto& each) { return each.first; });
+    for (auto& [ratio, visit] : faster) {
+      visits_.improve(visit.place, finals.seconds_left() == 0.0 ? visits_.give_up(visit) : visits_.finish(visit));
     }
   }
 
@@ -311,22 +347,23 @@ class Tuning {
     visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       revisit_seconds_ = visit.search->time().seconds_used();
       const bool improves = visits_.improve(
-          visit.place, found_challenger(visit, kChallengerFactor) ? visits_.finish(visit) : visits_.give_up(visit));
+          visit.place, challenge(visit) < kChallengerFactor ? visits_.finish(visit) : visits_.give_up(visit));
       improved = improved || improves;
     });
     return improved && !stop_.reached();
   }
 
-  /// Whether a configuration that this visit tried for the first time cost less than `factor` times the winner.
-  [[nodiscard]] bool found_challenger(const Visit& visit, double factor) const {
+  /// The lowest cost of what this visit tried for the first time, beside the winner's.
+  [[nodiscard]] double challenge(const Visit& visit) const {
     const Attempts& attempts = visit.search->attempts();
     const auto winner = attempts.cost(visits_.result(visit.place)->profile->configuration);
+    double least = HUGE_VAL;
     for (const std::string& text : attempts.tried()) {
       const auto cost = attempts.cost(text);
       const bool fresh = !visits_.tried(visit.place).contains(text);
-      if (fresh && cost && (!winner || *cost < factor * *winner)) return true;
+      if (fresh && cost) least = std::min(least, winner ? *cost / *winner : 0.0);
     }
-    return false;
+    return least;
   }
 
   /// What all measurements together say: the model of times, and the best single mapping.
@@ -365,8 +402,11 @@ class Tuning {
   const PoolShare pool_;
   const std::vector<Problem>& problems_;
   StopCondition& stop_;
-  const std::size_t most_active_;  ///< searches that may be active at a time
-  double revisit_seconds_ = 0.0;   ///< seconds that the last revisit took
+  const SearchSpace space_;
+  const std::size_t most_active_;                                     ///< searches that may be active at a time
+  std::map<std::size_t, std::pair<std::size_t, bool>> late_choices_;  ///< by place: as of which revision, and whether
+  double reserved_evaluations_ = 0.0;  ///< that the first searches left for a single mapping
+  double revisit_seconds_ = 0.0;       ///< seconds that the last revisit took
   KnownProfiles known_;
   const std::vector<PlannedVisit> agenda_;  ///< as it was planned; the schedule may change its order
   Journal journal_;

@@ -102,7 +102,6 @@ std::optional<double> Visits::good_enough(const Problem& problem) const {
 TuningResult Visits::finish(Visit& visit) {
   ProblemSearch& search = *visit.search;
   search.decide();
-  if (visit.planned.search && search.misses_last_choices()) ++without_last_choices_;
   tried_[visit.place].merge(search.attempts().tried());
 
   TuningResult result = search.result();

@@ -101,9 +101,6 @@ class Visits {
   };
   [[nodiscard]] const Usual& usual() const noexcept { return usual_; }
 
-  /// Searches that ended without having tried other values of what is chosen last.
-  [[nodiscard]] std::size_t without_last_choices() const noexcept { return without_last_choices_; }
-
   /// Nothing if the problem was not reached.
   [[nodiscard]] const std::optional<TuningResult>& result(std::size_t place) const { return results_[place]; }
   /// Canonical texts of all configurations that finished visits of the problem tried.
@@ -129,7 +126,6 @@ class Visits {
   Reporter reporter_;
   Pace pace_;
   Usual usual_;
-  std::size_t without_last_choices_ = 0;
   SearchedProblems problems_;                ///< all that were visited, and some that will be
   std::map<Problem, std::int64_t> numbers_;  ///< of visits of each problem so far
   std::vector<std::set<std::string>> tried_;

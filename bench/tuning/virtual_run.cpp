@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -40,6 +41,14 @@ struct Card {
   std::map<std::string, double> worth;  ///< factors of the time, by what is within a configuration: "first_look=250"
 };
 
+const DeviceIdentity kDevice{.backend = "cuda",
+                             .name = "virtual",
+                             .architecture = "9.0",
+                             .units = 132,
+                             .memory_gib = 79,
+                             .cache_bytes = 50 << 20,
+                             .local_bytes = 227 << 10};
+
 class VirtualEvaluator final : public Evaluator {
  public:
   VirtualEvaluator(const KernelFamily& family, DeviceIdentity device, CostModel model, const Card& card)
@@ -61,7 +70,7 @@ class VirtualEvaluator final : public Evaluator {
     const std::string text = configuration.text();
     double worth = 1.0;
     for (const auto& [value, factor_of_time] : card_.worth) {
-      if ((text + ' ').find(' ' + value + ' ') != std::string::npos) worth *= factor_of_time;
+      if ((' ' + text + ' ').find(' ' + value + ' ') != std::string::npos) worth *= factor_of_time;
     }
     return worth * model_.expected(configuration, problem).value_or(kUnknown) *
            std::exp(0.6 * factor(text) + 0.8 * factor(text + problem.text()));
@@ -87,11 +96,13 @@ class VirtualEvaluator final : public Evaluator {
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       for (const KernelInstance& kernel : family_.kernels(configurations[i], problem, device_)) {
         const auto [place, fresh] = kernels_.try_emplace(kernel.text());
-        list->wait_for(i, place->second);
-        if (fresh || place->second.dropped) {
-          place->second = {.asked = now()};
-          line_.push_back(&place->second);
-        }
+        Kernel& wanted = place->second;
+        const bool asked = !wanted.end && wanted.wanted_by == 0;  // or dropped by all who asked before
+        list->wait_for(i, wanted);
+        if (!fresh && !asked) continue;
+        wanted.asked = now();
+        list->pays_for(i);
+        line_.push_back(&wanted);
       }
     }
     return list;
@@ -111,20 +122,24 @@ class VirtualEvaluator final : public Evaluator {
   struct Kernel {
     double asked = 0.0;
     std::optional<double> end = {};  ///< once a thread has begun it
-    bool dropped = false;            ///< by those who wanted it, before that
+    int wanted_by = 0;
   };
   class List final : public Compilation {
    public:
-    List(VirtualEvaluator& owner, std::size_t count) : owner_(owner), kernels_(count) {}
+    List(VirtualEvaluator& owner, std::size_t count) : owner_(owner), kernels_(count), paid_(count) {}
     ~List() override { drop(); }
-    void wait_for(std::size_t configuration, Kernel& kernel) { kernels_[configuration].push_back(&kernel); }
+    void wait_for(std::size_t configuration, Kernel& kernel) {
+      kernels_[configuration].push_back(&kernel);
+      ++kernel.wanted_by;
+    }
+    void pays_for(std::size_t configuration) { paid_[configuration] += owner_.card_.compile_seconds; }
     std::optional<Done> next(const Stop& stop) override {
       constexpr double kTick = 0.02;
       while (!is_over()) {
         for (std::size_t i = 0; i < kernels_.size(); ++i) {
           if (given_.contains(i) || !is_compiled(i)) continue;
           given_.insert(i);
-          return Done{.index = i, .compiled = true, .seconds = owner_.card_.compile_seconds, .log = ""};
+          return Done{.index = i, .compiled = true, .seconds = paid_[i], .log = ""};
         }
         if (stop && stop()) throw Interrupted();
         owner_.now_ = owner_.now() + kTick;
@@ -146,23 +161,22 @@ class VirtualEvaluator final : public Evaluator {
       return std::ranges::all_of(kernels_[configuration],
                                  [&](const Kernel* kernel) { return kernel->end.value_or(HUGE_VAL) <= owner_.now_; });
     }
-    /// What no thread has begun is not compiled.
+    /// What no thread has begun is not compiled, unless somebody else waits for it.
     void drop() {
       owner_.compile_until(owner_.now());
       for (std::size_t i = 0; i < kernels_.size(); ++i) {
-        bool whole = true;
         for (Kernel* const kernel : kernels_[i]) {
           if (kernel->end) continue;
-          whole = false;
-          kernel->dropped = true;
-          std::erase(owner_.line_, kernel);
+          given_.insert(i);
+          if (--kernel->wanted_by == 0) std::erase(owner_.line_, kernel);
         }
-        if (!whole) given_.insert(i);
+        std::erase_if(kernels_[i], [](const Kernel* kernel) { return !kernel->end; });
       }
     }
 
     VirtualEvaluator& owner_;
     std::vector<std::vector<Kernel*>> kernels_;  ///< of each configuration
+    std::vector<double> paid_;                   ///< seconds of the compiler, of each
     std::set<std::size_t> given_;                ///< configurations of which nobody will hear any more
   };
   class Repetitions final : public Runner {
@@ -234,15 +248,32 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
   return chosen;
 }
 
+/// "first_look=250:0.95".
+std::pair<std::string, double> worth_of(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const SearchSpace space = sonfin::train_family().space(kDevice);
+  const std::string value = text.substr(0, colon);
+  const bool known = std::ranges::any_of(space.parameters(), [&](const Parameter& parameter) {
+    return std::ranges::any_of(parameter.values, [&](const Value& each) {
+      return value == fmt::format("{}={}", parameter.name, heddle::text(each));
+    });
+  });
+  double factor = 0.0;
+  const char* const end = text.data() + text.size();
+  const bool parsed = colon != std::string::npos &&
+                      std::from_chars(text.data() + colon + 1, end, factor) == std::from_chars_result{end, std::errc()};
+  if (!known || !parsed || !std::isfinite(factor) || factor <= 0.0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("option --worth: found '{}', expected NAME=VALUE:FACTOR with a value of sonfin-train's "
+                            "space and a factor above 0",
+                            text));
+  }
+  return {value, factor};
+}
+
 int run(const Card& card, double budget, double more) {
   const KernelFamily& family = sonfin::train_family();
-  const DeviceIdentity device{.backend = "cuda",
-                              .name = "virtual",
-                              .architecture = "9.0",
-                              .units = 132,
-                              .memory_gib = 79,
-                              .cache_bytes = 50 << 20,
-                              .local_bytes = 227 << 10};
+  const DeviceIdentity& device = kDevice;
   auto model = choose_model(family, device, {});
   if (!model) throw Error(ErrorKind::input, "no weights of sonfin-train are shipped");
   VirtualEvaluator evaluator(family, device, *std::move(model), card);
@@ -280,9 +311,8 @@ int main(int count, char** values) {
   std::vector<std::string> worth;
   app.add_option("--worth", worth, "what a value makes of the time: first_look=250:0.95");
   CLI11_PARSE(app, count, values);
-  for (const std::string& each : worth) {
-    const std::size_t colon = each.rfind(':');
-    card.worth.emplace(each.substr(0, colon), std::stod(each.substr(colon + 1)));
-  }
-  return heddle::bench::exit_code("virtual_run", [&] { return heddle::run(card, budget, more); });
+  return heddle::bench::exit_code("virtual_run", [&] {
+    for (const std::string& each : worth) card.worth.insert(heddle::worth_of(each));
+    return heddle::run(card, budget, more);
+  });
 }

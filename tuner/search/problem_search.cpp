@@ -121,11 +121,6 @@ bool ProblemSearch::refine() {
   return !queue_.empty();
 }
 
-bool ProblemSearch::misses_last_choices() const {
-  const auto fastest = attempts_.fastest();
-  return refined_.empty() && fastest && !problem_.refinements(*fastest).empty();
-}
-
 /// Other searches need not wait for the end of this one to know what the values are worth.
 void ProblemSearch::measure_refined() {
   const double of_proposals = pace_.batch_seconds;  // of which this batch says nothing

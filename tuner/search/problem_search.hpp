@@ -61,9 +61,6 @@ class ProblemSearch {
   /// Ends the search: finals and verification.
   void decide();
 
-  /// Whether the fastest has parameters that are chosen last, of which no other value was tried here.
-  [[nodiscard]] bool misses_last_choices() const;
-
   [[nodiscard]] const SearchedProblem& problem() const noexcept { return problem_; }
   [[nodiscard]] const StopCondition& time() const noexcept { return stop_; }
   [[nodiscard]] const Attempts& attempts() const noexcept { return attempts_; }
