@@ -189,8 +189,8 @@ class Tuning {
     return best;
   }
 
-  /// At how many problems there is such a value. What a problem answered is asked again where something was learnt
-  /// since.
+  /// The number of problems for which last_choice_for() has something. To find that out takes a while: it is found out
+  /// again only where something was learnt since.
   [[nodiscard]] std::size_t late_choices() {
     std::size_t count = 0;
     for (std::size_t place = 0; place < agenda_.size(); ++place) {
@@ -205,8 +205,8 @@ class Tuning {
     return count;
   }
 
-  /// Tries that at all problems. Each trial says how good such values are, so that one that seemed good by chance is
-  /// not tried everywhere.
+  /// Tries last_choice_for() at all problems. Each trial says how good such values are, so that one that seemed good by
+  /// chance is not tried everywhere.
   void try_last_choices(const Phase& phase) {
     if (agenda_.size() < 2) return;
     const double left = static_cast<double>(stop_.evaluations_left().value_or(0));
@@ -403,8 +403,9 @@ class Tuning {
   const std::vector<Problem>& problems_;
   StopCondition& stop_;
   const SearchSpace space_;
-  const std::size_t most_active_;                                     ///< searches that may be active at a time
-  std::map<std::size_t, std::pair<std::size_t, bool>> late_choices_;  ///< by place: as of which revision, and whether
+  const std::size_t most_active_;  ///< searches that may be active at a time
+  std::map<std::size_t, std::pair<std::size_t, bool>>
+      late_choices_;                   ///< by place: LastChoices::revision(), and whether
   double reserved_evaluations_ = 0.0;  ///< that the first searches left for a single mapping
   double revisit_seconds_ = 0.0;       ///< seconds that the last revisit took
   KnownProfiles known_;

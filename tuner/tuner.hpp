@@ -43,10 +43,12 @@ class Tuner {
   /// 2. Every problem is searched, those without a profile first. A search tries the default, the named configurations,
   ///   the present profile, the winners of similar problems, and the configurations that earlier measurements make
   ///   promising; then the strategy proposes.
-  /// 3. The configuration that is likely to be the best one for all problems is tried where it was not (of several
+  /// 3. Of several problems, each tries with its winner what made others faster of the parameters that are chosen last
+  ///   (Parameter::chosen_last), if it ended before that was known.
+  /// 4. The configuration that is likely to be the best one for all problems is tried where it was not (of several
   ///   problems).
-  /// 4. If TunerOptions::tune_sizes_between is set, untuned sizes between the problems get a few measurements each.
-  /// 5. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
+  /// 5. If TunerOptions::tune_sizes_between is set, untuned sizes between the problems get a few measurements each.
+  /// 6. Rounds over all problems try what has become promising meanwhile, until a round improves nothing.
   ///
   /// At the end the family's model of times is fitted to all measurements of this device and kept.
   ///

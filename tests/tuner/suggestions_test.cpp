@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>

@@ -201,7 +201,7 @@ TEST_CASE("a model is believed until something is measured, and corrected by wha
   }
 }
 
-TEST_CASE("what a model leaves out is expected to be slow until something like it was fast") {
+TEST_CASE("what a model has no estimate for is expected to be slow until something like it was fast") {
   const auto all = space();
   const Transfer::Model narrow = [](const Configuration& c, const Problem& p) -> std::optional<double> {
     return c.word("scheme") == "wide" ? std::nullopt : std::optional(cost(c, p));
