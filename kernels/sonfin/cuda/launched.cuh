@@ -76,8 +76,9 @@ __global__ void __launch_bounds__(Block)
   }
 }
 
-/// Normalises the firing of one sample, decides about a new rule, and moves the consequents. One block.
-template <int Block>
+/// Normalises the firing of one sample, decides about a new rule, and moves the consequents. One block. A thread takes
+/// `Ahead` rules at a time, and `Summed` where outputs are summed.
+template <int Block, int Ahead, int Summed>
 __global__ void __launch_bounds__(Block)
     combine(float* consequents, const float* centres, const Control* control_at, Progress* progress_at,
             Decision* decision_at, float* gradient, const float* log_firing, const float* staged_rows,
@@ -97,17 +98,16 @@ __global__ void __launch_bounds__(Block)
   float* sums = shared.take<float>(kWarps);
   wait_for_previous_launch();
 
-  // A thread takes rules thread, thread + Block, ..., kAhead of them at a time, and the first before it is known how
-  // many there are: one access after the other would cost a latency each. Those first ones it keeps.
-  constexpr int kAhead = 4;
-  const auto fetch = [&](float(&some)[kAhead], int first) {
+  // A thread takes rules thread, thread + Block, ..., several at a time, and the first before it is known how many
+  // there are: one access after the other would cost a latency each. Those first ones it keeps.
+  const auto fetch = [&](float(&some)[Ahead], int first) {
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
+    for (int i = 0; i < Ahead; ++i) {
       const int k = first + i * Block;
       some[i] = k < capacity ? load<1>(log_firing + k).value[0] : -infinity();
     }
   };
-  float own[kAhead];
+  float own[Ahead];
   fetch(own, thread);
   const Control control = *control_at;
   const Progress progress = *progress_at;
@@ -116,17 +116,17 @@ __global__ void __launch_bounds__(Block)
   const float* target = staged_targets + static_cast<long long>(sample) * target_stride;
 
   Leader leader = nobody();
-  const auto lead = [&](const float(&some)[kAhead], int first) {
+  const auto lead = [&](const float(&some)[Ahead], int first) {
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
+    for (int i = 0; i < Ahead; ++i) {
       const int k = first + i * Block;
       if (active && k < rules) leader = ahead(leader, {some[i], k});
     }
   };
   lead(own, thread);
 #pragma unroll 1
-  for (int first = thread + kAhead * Block; active && first < rules; first += kAhead * Block) {
-    float more[kAhead];
+  for (int first = thread + Ahead * Block; active && first < rules; first += Ahead * Block) {
+    float more[Ahead];
     fetch(more, first);
     lead(more, first);
   }
@@ -171,9 +171,9 @@ __global__ void __launch_bounds__(Block)
   const float earlier = adds ? exp_below(leader.value, 0.0f) : 1.0f;
 
   float sum = 0.0f;
-  const auto weigh = [&](float(&some)[kAhead], int first) {  // from l_k to exp(l_k - largest)
+  const auto weigh = [&](float(&some)[Ahead], int first) {  // from l_k to exp(l_k - largest)
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
+    for (int i = 0; i < Ahead; ++i) {
       const int k = first + i * Block;
       some[i] = k < rules ? exp_below(some[i], leader.value) : 0.0f;
       if (k < rules) gradient[k] = some[i];
@@ -182,8 +182,8 @@ __global__ void __launch_bounds__(Block)
   };
   weigh(own, thread);
 #pragma unroll 1
-  for (int first = thread + kAhead * Block; first < rules; first += kAhead * Block) {
-    float more[kAhead];
+  for (int first = thread + Ahead * Block; first < rules; first += Ahead * Block) {
+    float more[Ahead];
     fetch(more, first);
     weigh(more, first);
   }
@@ -201,16 +201,16 @@ __global__ void __launch_bounds__(Block)
     const float* w = consequents + static_cast<long long>(l) * capacity;
     float share = 0.0f;
 #pragma unroll 1
-    for (int first = item % parts * kWarp + lane; first < rules; first += kAhead * parts * kWarp) {
-      float weight[kAhead], value[kAhead];
+    for (int first = item % parts * kWarp + lane; first < rules; first += Summed * parts * kWarp) {
+      float weight[Summed], value[Summed];
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
+      for (int i = 0; i < Summed; ++i) {
         const int k = first + i * parts * kWarp;
         weight[i] = k < rules ? gradient[k] : 0.0f;
         value[i] = k < rules ? w[k] : 0.0f;
       }
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) share += weight[i] * value[i];
+      for (int i = 0; i < Summed; ++i) share += weight[i] * value[i];
     }
     share = sum_over_lanes<kWarp>(share);
     if (lane == 0) partial[item] = share;
@@ -226,10 +226,10 @@ __global__ void __launch_bounds__(Block)
   }
   __syncthreads();
 
-  const auto move = [&](const float(&weights)[kAhead], int first) {
-    float normalised[kAhead], slope[kAhead];
+  const auto move = [&](const float(&weights)[Ahead], int first) {
+    float normalised[Ahead], slope[Ahead];
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
+    for (int i = 0; i < Ahead; ++i) {
       const bool fresh = first + i * Block == decision.added;
       normalised[i] = (fresh ? 1.0f : weights[i] * earlier) * inverse_sum;
       slope[i] = 0.0f;
@@ -237,14 +237,14 @@ __global__ void __launch_bounds__(Block)
 #pragma unroll 1
     for (int l = 0; l < outputs; ++l) {
       float* w = consequents + static_cast<long long>(l) * capacity + first;
-      float value[kAhead];
+      float value[Ahead];
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
+      for (int i = 0; i < Ahead; ++i) {
         const int k = first + i * Block;
         value[i] = k == decision.added ? target[l] : k < decision.rules ? w[i * Block] : 0.0f;
       }
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
+      for (int i = 0; i < Ahead; ++i) {
         slope[i] += error[l] * (value[i] - output[l]);
         if (first + i * Block < decision.rules) {
           w[i * Block] = value[i] - control.consequent_rate * error[l] * normalised[i];
@@ -252,16 +252,16 @@ __global__ void __launch_bounds__(Block)
       }
     }
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
+    for (int i = 0; i < Ahead; ++i) {
       if (first + i * Block < decision.rules) gradient[first + i * Block] = normalised[i] * slope[i];
     }
   };
   move(own, thread);
 #pragma unroll 1
-  for (int first = thread + kAhead * Block; first < decision.rules; first += kAhead * Block) {
-    float weights[kAhead];
+  for (int first = thread + Ahead * Block; first < decision.rules; first += Ahead * Block) {
+    float weights[Ahead];
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) weights[i] = first + i * Block < rules ? gradient[first + i * Block] : 0.0f;
+    for (int i = 0; i < Ahead; ++i) weights[i] = first + i * Block < rules ? gradient[first + i * Block] : 0.0f;
     move(weights, first);
   }
   if (thread == 0) {

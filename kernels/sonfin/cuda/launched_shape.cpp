@@ -13,6 +13,8 @@ namespace heddle::sonfin {
 namespace {
 
 constexpr std::int64_t kDecisionBytes = 16;  // Decision in tile.cuh
+// Rules that a thread of `combine` takes at a time: their accesses are under way together, and live in its registers.
+constexpr std::int64_t kMostAtOnce = 4;
 
 void write_stage(PlanWriter& writer, const Layout& where, std::int64_t samples) {
   writer.launch(0, samples, where.stride >= 256 ? 256 : 64, 0,
@@ -63,19 +65,25 @@ std::int64_t LaunchedShape::step_bytes(const Problem& p) const {
 
 std::int64_t LaunchedShape::combine_bytes(const Problem& p) const {
   const std::int64_t outputs = p.at("outputs");
-  const std::int64_t warps = combine / kWarp;
-  const std::int64_t parts = outputs < warps ? warps / outputs : 1;
-  return kWord * (2 * outputs + outputs * parts + 3 * warps);
+  return kWord * (2 * outputs + outputs * combine_parts(p) + 3 * (combine / kWarp));
 }
 
-Kernels LaunchedShape::kernels_of_plan() const {
+std::int64_t LaunchedShape::combine_parts(const Problem& p) const {
+  const std::int64_t outputs = p.at("outputs"), warps = combine / kWarp;
+  return outputs < warps ? warps / outputs : 1;
+}
+
+Kernels LaunchedShape::kernels_of_plan(const Problem& p) const {
   if (kernels == 1) {
     return {"heddle::sonfin::stage_rows",
             fmt::format("heddle::sonfin::step<{}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector)};
   }
-  return {"heddle::sonfin::stage_rows",
-          fmt::format("heddle::sonfin::sweep<{}, {}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector, tree),
-          fmt::format("heddle::sonfin::combine<{}>", combine)};
+  // No more than a thread has where so many share the rules: further ones would cost instructions and bring nothing.
+  const auto at_once = [&](std::int64_t threads) { return std::min(kMostAtOnce, ceil_div(p.at("rules"), threads)); };
+  return {
+      "heddle::sonfin::stage_rows",
+      fmt::format("heddle::sonfin::sweep<{}, {}, {}, {}, {}, {}>", block, lanes, inputs, rules, vector, tree),
+      fmt::format("heddle::sonfin::combine<{}, {}, {}>", combine, at_once(combine), at_once(combine_parts(p) * kWarp))};
 }
 
 void LaunchedShape::write(Plan& plan, const Layout& where, const Problem& problem, std::int64_t samples) const {

@@ -27,7 +27,7 @@ struct LaunchedShape : Tiling {
   explicit LaunchedShape(const Configuration& configuration);
   /// Of the kernel that needs most.
   [[nodiscard]] std::int64_t shared_bytes(const Problem& problem) const;
-  [[nodiscard]] Kernels kernels_of_plan() const;
+  [[nodiscard]] Kernels kernels_of_plan(const Problem& problem) const;
   /// Adds scratch and launches to a plan that has these kernels and the buffers of all schemes.
   void write(Plan& plan, const Layout& where, const Problem& problem, std::int64_t samples) const;
 
@@ -35,6 +35,8 @@ struct LaunchedShape : Tiling {
   [[nodiscard]] std::int64_t reduce_words() const;
   /// Words of one of the two sets of records of `step`.
   [[nodiscard]] std::int64_t record_words(const Problem& problem) const;
+  /// Warps of `combine` that share one output.
+  [[nodiscard]] std::int64_t combine_parts(const Problem& problem) const;
   // The next three add up what the kernels take() from their SharedMemory.
   [[nodiscard]] std::int64_t sweep_bytes() const;
   [[nodiscard]] std::int64_t step_bytes(const Problem& problem) const;

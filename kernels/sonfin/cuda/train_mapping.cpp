@@ -489,7 +489,7 @@ class TrainMapping final : public Mapping {
 
   Kernels kernels(const Configuration& configuration, const Problem& problem) const override {
     return is_resident(configuration) ? ResidentShape(configuration, problem).kernels()
-                                      : LaunchedShape(configuration).kernels_of_plan();
+                                      : LaunchedShape(configuration).kernels_of_plan(problem);
   }
 
   Plan plan(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
