@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/interrupt.hpp"
@@ -13,6 +12,7 @@
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/kernels/counted.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/tuner/replay/search_baseline.hpp"
 #include "heddle/tuner/replay/search_benchmark.hpp"
 
@@ -117,7 +117,7 @@ int run(const BenchmarkOptions& options) {
   catch_interrupts();
   const LeaveInTime leave([] { return exit_interrupted; });
   SearchBenchmark benchmark = options.benchmark;
-  benchmark.threads = std::max(1U, std::thread::hardware_concurrency());
+  benchmark.threads = usable_cores();
   benchmark.interrupted = interrupted;
   ProgressBar bar(options.common.quiet);
   std::vector<SpaceReport> reports;

@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/kernel_version.hpp"
 #include "heddle/kernels/stop.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/profiles/kernel_resources.hpp"
 #include "heddle/profiles/provenance.hpp"
 #include "heddle/profiles/status.hpp"
@@ -90,10 +90,8 @@ class Evaluator {
   [[nodiscard]] virtual Provenance provenance() const = 0;
   /// Whether compiling and measuring need the same processor, so that they must not happen at the same time.
   [[nodiscard]] virtual bool shares_processor() const = 0;
-  /// Threads that compile at a time: one for each processor of this machine.
-  [[nodiscard]] virtual std::size_t compiler_threads() const {
-    return std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  }
+  /// Threads that compile at a time: one for each core that this process may use.
+  [[nodiscard]] virtual std::size_t compiler_threads() const { return usable_cores(); }
 
   /// Starts to compile the kernels of `configurations` for `problem`. Several compilations may be in flight.
   [[nodiscard]] virtual std::unique_ptr<Compilation> compile(const std::vector<Configuration>& configurations,

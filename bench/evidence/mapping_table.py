@@ -310,6 +310,9 @@ def main():
     for outputs, fixed in document.get("fixed_per_outputs", {}).items():
         print(f"Fixed for L = {outputs}: `{fixed['configuration']}`, of {fixed['candidates']} candidates.\n")
     print("\n".join(f"- {role}: {meaning(document, role)}" for role in roles if role in MEANINGS) + "\n")
+    missing = [role for role in CAPTURED if role not in present] if document["family"] == "sonfin-train" else []
+    if missing and "templates" in document:  # older files are of before all of them were measured
+        print(f"Not measured: {', '.join(missing)}.\n")
     if any(role.startswith("pytorch") for role in roles):
         print(f"{pytorch_setting(options.pytorch)}; measured {origin(options.file, options.pytorch)}.\n")
     if any(role.startswith("independent") for role in roles):

@@ -58,11 +58,12 @@ def seconds(document, option):
 
 def meanings(document):
     """A line for each column."""
-    def tuned(option):
-        return "tuned for the same numbers of rules" if seconds(document, option) > 0 else "not tuned for these numbers of rules"
+    def tuned(option, how):
+        return how if seconds(document, option) > 0 else "not tuned for these numbers of rules"
 
     older = {} if "templates" in document else OLDER_MEANINGS
-    said = {"cores": document["cores"], "cpu_tuned": tuned("--cpu-budget"), "heddle_tuned": tuned("--budget"),
+    said = {"cores": document["cores"], "cpu_tuned": tuned("--cpu-budget", "tuned for the number of rules at the end"),
+            "heddle_tuned": tuned("--budget", "tuned for the same numbers of rules"),
             "atm_budget": f"{seconds(document, '--atm-budget'):g}"}
     return [f"- {WAYS[way]}: {older.get(way, MEANINGS[way]).format(**said)}" for way in ways_of(document)]
 
@@ -89,8 +90,9 @@ def searches(document):
             yield f"- {WAYS[way]}: at least {tried[least]} configurations were tried for every number of rules ({least})"
         elif way in SEARCHED:
             yield f"- {WAYS[way]}: how many configurations were tried is not recorded"
+        allowed = {entry["name"]: entry["runs"].get(way, {}).get("configurations_allowed", FEWEST) for entry in document["sets"]}
         for name, count in tried.items():
-            if count < FEWEST:
+            if count < min(FEWEST, allowed[name]):
                 yield (f"- **{WAYS[way]} on {name} was hardly searched**: {count} configurations for some number of rules, "
                        f"where {FEWEST} are the least")
 

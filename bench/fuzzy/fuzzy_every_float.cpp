@@ -23,6 +23,7 @@
 #include "heddle/bench/common/program.hpp"
 #include "heddle/kernels/error.hpp"
 #include "heddle/kernels/fuzzy/elementary.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 
 namespace heddle {
 namespace {
@@ -94,7 +95,7 @@ void check(const Function& function, float x, Tally& tally) {
 
 Tally check_all(const Function& function, std::uint64_t stride) {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 22U;
-  std::vector<Tally> tallies(std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<Tally> tallies(usable_cores());
   std::atomic<std::uint64_t> next = 0;
   {
     std::vector<std::jthread> threads;

@@ -166,12 +166,8 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
   const auto enter = [&](const std::string& role, const Configuration& configuration) {
     if (!space.violated(configuration, problem)) add(role, configuration);
   };
-  // At its best: whether a launch is set up while the one before it runs is worth a quarter either way, and no search
-  // compiles anything to find out, so the table takes the faster one.
-  const auto enter_graph = [&](const std::string& role, const Configuration& configuration) {
-    const std::vector<Configuration> both = with_each(space, configuration, "launch", problem);
-    for (const Configuration& variant : both) add(role, variant);
-    if (both.empty()) enter(role, configuration);
+  const auto add_captured = [&](const std::string& role, const Configuration& launched) {
+    for (const Configuration& graph : captured(space, launched, problem)) add(role, graph);
   };
   const Configuration usual = family.default_configuration(device, problem);
   enter("default", usual);
@@ -183,16 +179,16 @@ std::vector<Entry> entries_of(const Contest& contest, const Problem& problem, co
     // At its best: the publication does not say how large the block is that combines, so the table takes the fastest.
     for (const Configuration& variant : with_each(space, *published, "combine_size", problem)) {
       enter(named.name, variant);
-      if (const auto graph = captured(variant)) enter_graph(named.name + " captured", *graph);
+      add_captured(named.name + " captured", variant);
     }
   }
   if (const auto atm = contest.atm.find(problem); atm != contest.atm.end()) {
     const Configuration found = space.parse(atm->second);
     enter("atm", found);
-    if (const auto graph = captured(found)) enter_graph("atm captured", *graph);
+    add_captured("atm captured", found);
   }
   if (const auto found = contest.captured.find(problem); found != contest.captured.end()) {
-    enter_graph("launched captured", space.parse(found->second));
+    add_captured("launched captured", space.parse(found->second));
   }
   if (const auto& fixed = contest.fixed.all.configuration) enter("fixed", *fixed);
   const auto of_outputs = contest.fixed.of_outputs.find(problem.at("outputs"));

@@ -36,9 +36,14 @@ std::vector<Configuration> with_each(const SearchSpace& space, const Configurati
   return list;
 }
 
-std::optional<Configuration> captured(const Configuration& configuration) {
-  if (!configuration.has("scheme") || configuration.word("scheme") != "stepwise") return std::nullopt;
-  return with(configuration, "scheme", std::string("graph"));
+std::vector<Configuration> captured(const SearchSpace& space, const Configuration& configuration,
+                                    const Problem& problem) {
+  const std::string scheme = configuration.has("scheme") ? configuration.word("scheme") : "";
+  if (scheme != "stepwise" && scheme != "graph") return {};
+  std::vector<Configuration> launched = with_each(space, configuration, "launch", problem);
+  if (launched.empty()) launched = {configuration};
+  for (Configuration& one : launched) one = with(one, "scheme", std::string("graph"));
+  return launched;
 }
 
 }  // namespace heddle::bench

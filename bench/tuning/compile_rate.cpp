@@ -13,7 +13,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "heddle/bench/common/stopwatch.hpp"
 #include "heddle/kernels/family_registry.hpp"
 #include "heddle/kernels/own/kernel_file.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/runtime/device/cuda/cuda_compiler.hpp"
 #include "heddle/runtime/process/child_process.hpp"
 
@@ -33,7 +33,7 @@ const std::vector<std::string> kOwnCompiler{"/proc/self/exe", "compiler"};
 struct Options {
   std::string architecture = "9.0";
   std::size_t kernels = 256;
-  unsigned compilers = std::max(1U, std::thread::hardware_concurrency());
+  unsigned compilers = usable_cores();
   unsigned seed = 1;
   bool processes = false;
   std::string description = {};

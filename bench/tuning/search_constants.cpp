@@ -12,10 +12,10 @@
 #include <array>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "heddle/bench/common/program.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/tuner/replay/search_baseline.hpp"
 #include "heddle/tuner/replay/search_benchmark.hpp"
 #include "heddle/tuner/replay/synthetic_space.hpp"
@@ -54,7 +54,7 @@ std::vector<SearchScore> search(const RecordedSpace& space, std::string_view nam
   options.marks = kMarks;
   options.seeds = seeds;
   options.constants = constants;
-  options.threads = std::max(1U, std::thread::hardware_concurrency());
+  options.threads = usable_cores();
   return benchmark(space, strategy(name), options);
 }
 

@@ -9,6 +9,7 @@
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/own/small_real.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/kernels/verification.hpp"
 
 namespace heddle {
@@ -78,7 +79,7 @@ auto by_pieces(std::size_t count, const Of& of) {
       results[piece] = of(piece * kPiece, std::min(count, (piece + 1) * kPiece));
     }
   };
-  const std::size_t workers = std::min<std::size_t>(results.size(), std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t workers = std::min<std::size_t>(results.size(), usable_cores());
   std::vector<std::jthread> others;
   for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work);
   work();

@@ -63,6 +63,10 @@ class Searches(unittest.TestCase):
                          ["- **launched, captured on letter was hardly searched**: 7 configurations for some number of rules, "
                           "where 8 are the least"])
 
+    def test_all_that_there_are_is_no_short_search(self):
+        (line,) = self.said(**{"gpu-fnn": {"fewest_configurations_tried": 2, "configurations_allowed": 2}})
+        self.assertNotIn("hardly searched", line)
+
     def test_an_older_file_does_not_tell(self):
         self.assertEqual(self.said(atm={}, heddle={}), ["- ATM: how many configurations were tried is not recorded"])
 

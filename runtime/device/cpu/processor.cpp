@@ -1,13 +1,12 @@
 #include "heddle/runtime/device/cpu/processor.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
 #include "heddle/kernels/common/cpu_builtin.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 
 namespace heddle {
 namespace {
@@ -22,13 +21,6 @@ std::string processor_field(std::string_view name) {
     if (found == name) return line.substr(std::min(line.size(), colon + 2));
   }
   return {};
-}
-
-std::int64_t usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
 }
 
 std::string word_of(const std::filesystem::path& file) {
@@ -54,7 +46,7 @@ DeviceIdentity processor_identity() {
   if (identity.name.empty()) identity.name = processor_field("Model");
   if (identity.name.empty()) identity.name = "cpu";
   identity.architecture = cpu::best_architecture();
-  identity.units = usable_cores();
+  identity.units = allowed_cores();
   int last_level = 0;
   for (int index = 0; index < 8; ++index) {
     const std::filesystem::path cache = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
+
+#include "heddle/kernels/usable_cores.hpp"
 
 namespace heddle {
 namespace {
@@ -40,7 +41,7 @@ CudaCompiler::CudaCompiler(std::shared_ptr<const Nvrtc> nvrtc, const std::string
       cache_(std::move(cache)),
       calls_(std::make_shared<std::atomic<std::int64_t>>(0)),
       options_(options_for(*nvrtc_, architecture)),
-      threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())),
+      threads_(threads != 0 ? threads : usable_cores()),
       seconds_(compiling.seconds),
       processes_(compiling.command.empty() ? nullptr
                                            : std::make_shared<CompilerProcesses>(compiling.command, *nvrtc_, threads_)),

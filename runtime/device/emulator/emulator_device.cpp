@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
-#include <thread>
 #include <utility>
 
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/runtime/device/compile_cache.hpp"
 #include "heddle/runtime/device/cpu/system_compiler.hpp"
 #include "heddle/runtime/device/emulator/capability.hpp"
@@ -92,7 +92,7 @@ class EmulatorDevice final : public Device {
          .fingerprint = [compiler = compiler_,
                          cache = cache_](const std::stop_token& stop) { return compiler->fingerprint(*cache, stop); },
          .program_size = kProgramSize,
-         .threads = std::max(1U, std::thread::hardware_concurrency()),
+         .threads = usable_cores(),
          .seconds = compile_seconds_},
         cache_, requests);
   }

@@ -34,17 +34,20 @@ TEST_CASE("GPU-FNN with every combine size, itself among them, and captured in a
   }
   for (const Configuration& one : all) {
     CHECK_FALSE(space.violated(one, problem).has_value());
-    const auto graph = captured(one);
-    REQUIRE(graph);
-    CHECK(graph->word("scheme") == "graph");
-    CHECK(graph->number("combine_size") == one.number("combine_size"));
-    CHECK_FALSE(captured(*graph));
-    // The same programs: what compiles for the one compiles for the other.
-    const KernelFamily& family = sonfin::train_family();
-    const auto expressions = [&](const Configuration& c) { return family.kernels(c, problem, kCard); };
-    CHECK(expressions(*graph) == expressions(one));
+    const auto graphs = captured(space, one, problem);
+    REQUIRE(graphs.size() == 2);
+    CHECK(graphs[0].word("launch") == "ordered");
+    CHECK(graphs[1].word("launch") == "overlapped");
+    for (const Configuration& graph : graphs) {
+      CHECK(graph.word("scheme") == "graph");
+      CHECK(graph.number("combine_size") == one.number("combine_size"));
+      // The same programs: what compiles for the one compiles for the other.
+      const KernelFamily& family = sonfin::train_family();
+      CHECK(family.kernels(graph, problem, kCard) == family.kernels(one, problem, kCard));
+    }
   }
   CHECK(with_each(space, published, "no such", problem).empty());
+  CHECK(captured(space, sonfin::train_family().default_configuration(kCard, problem), problem).empty());
 }
 
 TEST_CASE("GPU-FNN captured in a graph does what it does launched, on the emulator") {
@@ -54,12 +57,14 @@ TEST_CASE("GPU-FNN captured in a graph does what it does launched, on the emulat
   for (const NamedConfiguration& named : sonfin::train_family().named_configurations(device->identity())) {
     const auto published = named.configuration(problem);
     REQUIRE(published);
-    const auto graph = captured(*published);
-    REQUIRE(graph);
-    compile(evaluator, {*graph}, problem);
-    const Verdict verdict = evaluator.verify(*graph, problem, VerificationExtent::one_run);
-    CAPTURE(verdict.message);
-    CHECK(verdict.status == Status::correct);
+    const auto graphs = captured(evaluator.family().space(device->identity()), *published, problem);
+    REQUIRE_FALSE(graphs.empty());
+    compile(evaluator, graphs, problem);
+    for (const Configuration& graph : graphs) {
+      const Verdict verdict = evaluator.verify(graph, problem, VerificationExtent::one_run);
+      CAPTURE(verdict.message);
+      CHECK(verdict.status == Status::correct);
+    }
   }
 }
 
