@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -33,22 +35,25 @@ class FamilyWithVariants final : public fake::CountingFamily {
   }
 };
 
+FittedModel model_of(const fake::FakeEvaluator& evaluator, double left_out_error) {
+  return {.device = evaluator.device(),
+          .family = "fake",
+          .kernels = evaluator.kernels(),
+          .weights = {{"depths off", 0.1}, {"once", 10.0}, {"widths off", 0.5}},
+          .left_out_error = left_out_error,
+          .measurements = 100,
+          .problems = 10,
+          .remark = "",
+          .imported = false,
+          .provenance = {}};
+}
+
 /// The first three by a model that is so far off.
 std::vector<Configuration> first_three(double left_out_error) {
   const FamilyWithVariants family;
   fake::FakeEvaluator evaluator(family);
-  const FittedModel model{.device = evaluator.device(),
-                          .family = "fake",
-                          .kernels = evaluator.kernels(),
-                          .weights = {{"depths off", 0.1}, {"once", 10.0}, {"widths off", 0.5}},
-                          .left_out_error = left_out_error,
-                          .measurements = 100,
-                          .problems = 10,
-                          .remark = "",
-                          .imported = false,
-                          .provenance = {}};
   KnownProfiles known({}, {}, evaluator, {});
-  const Suggestions suggestions(evaluator, known, {model});
+  const Suggestions suggestions(evaluator, known, {model_of(evaluator, left_out_error)});
   const SearchedProblem problem(evaluator, fake::problem(64), {}, {});
   return suggestions.first(problem, suggestions.expected(problem), 3);
 }
@@ -70,4 +75,31 @@ TEST_CASE("what is tried first is not all alike, as far as the model may be off"
   CHECK(shapes(rough).size() > 1);
   // Not at any price: another width costs 0.5 of 10 microseconds, another depth 0.1.
   for (const auto& [width, depth] : shapes(rough)) CHECK(width == 10);
+}
+
+TEST_CASE("what the device would choose untuned is tried, whatever was measured since") {
+  const FamilyWithVariants family;
+  fake::FakeEvaluator evaluator(family);
+  KnownProfiles known({}, {}, evaluator, {});
+  Suggestions suggestions(evaluator, known, {model_of(evaluator, 0.02)});
+  const SearchedProblem problem(evaluator, fake::problem(64), {}, {});
+  const SearchSpace space = family.space(evaluator.device());
+  const auto has_choice = [](const std::vector<Configuration>& list) {
+    return shapes(list).contains({10, 4});  // 10 us by the model, all others more
+  };
+  CHECK(has_choice(suggestions.first(problem, suggestions.expected(problem), 3)));
+  // At a problem nearby its depth was slower than the model has it, and another faster.
+  Transfer::Costs costs;
+  for (std::size_t i = 0; i < problem.space().numbered(); ++i) {
+    const Configuration configuration = problem.at(i);
+    const auto modelled = suggestions.modelled(configuration, fake::problem(32));
+    REQUIRE(modelled);
+    const std::int64_t depth = configuration.number("depth");
+    costs.emplace_back(configuration, *modelled * (depth == 4 ? 1.1 : depth == 1 ? 0.85 : 1.0));
+  }
+  suggestions.learn(fake::problem(32), costs);
+  const std::vector<float> expected = suggestions.expected(problem);
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(expected) - expected.begin());
+  REQUIRE(problem.at(best).number("depth") == 1);
+  CHECK(has_choice(suggestions.first(problem, expected, 3)));
 }
