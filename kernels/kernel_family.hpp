@@ -103,7 +103,7 @@ class KernelFamily {
   }
 
   /// The kernels that plan() names for this configuration, in its order, whatever the samples. They depend on the
-  /// configuration alone unless the space says otherwise, so that one compiled kernel serves many problems. A family
+  /// configuration, and on sizes as little as may be, so that one compiled kernel serves many problems. A family
   /// whose plans are large gives a shorter way than to make one.
   [[nodiscard]] virtual Kernels kernels(const Configuration& configuration, const Problem& problem,
                                         const DeviceIdentity& device) const {

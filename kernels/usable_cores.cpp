@@ -52,10 +52,10 @@ std::optional<double> quota_of_cores(std::string_view memberships, const std::fi
     // number:controllers:/group; the second version has the number 0 and names no controllers
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
-    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
-    const bool is_second_version = controllers == ",,";
-    if (!is_second_version && controllers.find(",cpu,") == std::string::npos) continue;
-    const std::filesystem::path mount = is_second_version ? root : root / "cpu";
+    const std::string controllers(line.substr(first + 1, second - first - 1));
+    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+    // The first version has a folder for the controllers of a mount, and mostly a link for each of them.
+    const std::filesystem::path mount = root / controllers;
     // In a container the group may be named as the machine outside knows it: then only its mount is to be seen.
     auto group =
         ("/" / std::filesystem::path(line.substr(second + 1)).relative_path()).lexically_normal().relative_path();

@@ -1,7 +1,6 @@
 // Compiles, times and verifies configurations for the tuner: on a device, and wherever else an answer can come from.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -18,11 +18,7 @@ constexpr double kWorthRefit = 1.3;
 // How far costs are from what is expected without a model that says it, a deviation of logarithms; the fits of kernels
 // that a model suits are 2 to 5 % off.
 constexpr double kUnknownSpread = 0.05;
-// Of so many with the lowest expected cost some are picked.
-constexpr std::size_t kConsidered = 64;
-// Among so many the untuned choice is looked for. To ask a model about the thousands that there are costs as much time
-// as three configurations of a hundred.
-constexpr std::size_t kLikely = 256;
+constexpr std::size_t kConsidered = 64;  // those with the lowest expected cost, of which some are picked
 
 /// Numbers of the `count` configurations with the lowest expected cost.
 std::vector<std::size_t> fastest(const std::vector<float>& expected, std::size_t count) {
@@ -38,17 +34,6 @@ std::vector<std::size_t> fastest(const std::vector<float>& expected, std::size_t
 
 bool contains(const std::vector<Configuration>& list, const Configuration& configuration) {
   return std::ranges::find(list, configuration) != list.end();
-}
-
-/// What `model` expects to be the fastest of those that are likely, as a dispatcher that knows no profiles chooses.
-std::optional<Configuration> untuned_choice(const SearchedProblem& problem, const std::vector<float>& expected,
-                                            const CostModel& model) {
-  std::optional<std::pair<double, std::size_t>> fastest_one;
-  for (const std::size_t number : fastest(expected, kLikely)) {
-    const auto time = model.expected(problem.at(number), problem.problem());
-    if (time && (!fastest_one || *time < fastest_one->first)) fastest_one = {*time, number};
-  }
-  return fastest_one ? std::optional(problem.at(fastest_one->second)) : std::nullopt;
 }
 
 /// Fills the list up to `most` with configurations that are expected to be fast, one by one. A variant of one that is
@@ -132,17 +117,18 @@ std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, co
                                               std::size_t most) const {
   const KernelFamily& family = evaluator_.family();
   const SearchSpace space = family.space(evaluator_.device());
-  std::vector<Configuration> list =
-      known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most / 2));
+  std::vector<Configuration> list;
   // Whatever the measurements of this run make of the model: nobody is to be slower for having tuned.
-  if (before_ && list.size() < most) {
-    auto chosen = untuned_choice(problem, expected, *before_);
-    if (chosen && !contains(list, *chosen)) list.push_back(*std::move(chosen));
+  if (const auto choice = problem.expected_fastest(); choice && !problem.is_protected(*choice)) {
+    list.push_back(problem.at(*choice));
+  }
+  for (Configuration& hint : known_.hints(problem.problem(), expected.empty() ? most : std::min(kWinners, most / 2))) {
+    if (list.size() < most && !contains(list, hint)) list.push_back(std::move(hint));
   }
   std::vector<Configuration> likely = family.likely_configurations(evaluator_.device(), problem.problem());
   std::vector<Configuration> tried = likely;
   for (const std::size_t number : problem.protected_configurations()) tried.push_back(problem.at(number));
-  for (const Configuration& hint : list) tried.push_back(space.unrefined(hint));
+  for (const Configuration& each : list) tried.push_back(space.unrefined(each));
   add_promising(problem, expected, model_ ? model_->fitted().left_out_error : kUnknownSpread, most, tried, list);
   for (Configuration& each : likely) {
     if (!contains(list, each)) list.push_back(std::move(each));

@@ -34,11 +34,12 @@ class Suggestions {
   /// The cost that the model expects, microseconds per unit; nothing without a model, or if it expects none in
   /// particular.
   [[nodiscard]] std::optional<double> modelled(const Configuration& configuration, const Problem& problem) const;
+  /// By which the device chose when the run began; null if it had none.
+  [[nodiscard]] const CostModel* model_before() const noexcept { return before_ ? &*before_ : nullptr; }
   /// Configurations to try before the strategy proposes; the family's likely ones come on top.
   static constexpr std::size_t kFirst = 8;
-  /// The configurations to try first: the winners of the nearest problems, what the device would choose by the model
-  /// with which the run began, and others that are expected to be fast and not all alike, together at most `most`, and
-  /// the family's likely ones.
+  /// The configurations to try first: what the device would run untuned, the winners of the nearest problems, and
+  /// others that are expected to be fast and not all alike, together at most `most`, and the family's likely ones.
   [[nodiscard]] std::vector<Configuration> first(const SearchedProblem& problem, const std::vector<float>& expected,
                                                  std::size_t most = kFirst) const;
   /// For a revisit: the winner, then winners of the nearest problems and those with the lowest expected cost, as far as
@@ -51,9 +52,9 @@ class Suggestions {
 
   const Evaluator& evaluator_;
   const KnownProfiles& known_;
-  std::optional<CostModel> prior_;         ///< of another device, or shipped
-  const std::optional<CostModel> before_;  ///< by which the device chose when the run began
-  std::optional<CostModel> model_;         ///< the best one at present
+  std::optional<CostModel> prior_;  ///< of another device, or shipped
+  const std::optional<CostModel> before_;
+  std::optional<CostModel> model_;  ///< the best one at present
   FitPoints points_;
   std::size_t fitted_points_ = 0;  ///< that there were at the last fit
   Transfer transfer_;

@@ -19,6 +19,7 @@
 #include "heddle/tuner/remeasured_profiles.hpp"
 #include "heddle/tuner/schedule.hpp"
 #include "heddle/tuner/visits.hpp"
+#include "heddle/tuner/winner_trials.hpp"
 
 namespace heddle {
 
@@ -27,16 +28,9 @@ namespace {
 // Shares of the time budget.
 constexpr double kFirstPass = 0.6;     // of a run with several problems: for the first search of each
 constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes between the problems
-// Of the time after the first searches: for values of what is chosen last, at problems that ended before another one
-// had found them faster. What that does not need is for the rest.
-constexpr double kLastChoices = 0.7;
-// What such a problem is taken to need, as a part of a search: one kernel, and finals and a verification where it is
-// faster.
+// What a problem is taken to need for a value of what is chosen last, as a part of a search: one kernel, and finals and
+// a verification where it is faster.
 constexpr double kLateChoice = 0.5;
-// For the best single mapping: at most so much of the time that these leave, and of all evaluations. Of a minute that
-// is up to 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
-constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
-constexpr int kMostSingleMappings = 3;  // at most so many are tried at all problems
 // How long the last searches of a run are taken to be, as a part of the usual time: they have less to try.
 constexpr double kLateSearch = 0.75;
 // A revisit starts only if at least this many times the duration of the last revisit is left.
@@ -45,16 +39,6 @@ constexpr double kWorthRevisit = 1.0;
 constexpr double kChallengerFactor = 1.02;
 // When its environment has changed, a profile is measured again beside so many of the fastest other configurations.
 constexpr std::size_t kMaxContenders = 4;
-
-/// The winners of the problems that were asked for.
-std::vector<Profile> winners_asked_for(const std::vector<TuningResult>& results) {
-  std::vector<Profile> profiles;
-  profiles.reserve(results.size());
-  for (const TuningResult& result : results) {
-    if (result.profile && !result.is_between) profiles.push_back(*result.profile);
-  }
-  return profiles;
-}
 
 /// One call of Tuner::tune(): the phases of a tuning run.
 class Tuning {
@@ -68,7 +52,6 @@ class Tuning {
         pool_(pool),
         problems_(problems),
         stop_(stop),
-        space_(evaluator.family().space(evaluator.device())),
         most_active_(concurrent_searches(evaluator)),
         known_(store.profiles_before(run), store.displaced(), evaluator, options.goal()),
         agenda_(known_.agenda(problems, present_environment(evaluator, problems.front(), known_.know_clocks()))),
@@ -76,18 +59,17 @@ class Tuning {
         models_(store.models_before(run)),
         lessons_(evaluator, known_, problems, agenda_, journal_, models_),
         schedule_(lessons_, stop, agenda_, most_active_, pool),
-        visits_(evaluator, store, options, callbacks, stop, journal_, lessons_, agenda_, pool) {}
+        visits_(evaluator, store, options, callbacks, stop, journal_, lessons_, agenda_, pool),
+        trials_(evaluator, options, stop, lessons_, visits_, agenda_.size(), most_active_) {}
 
   std::vector<TuningResult> tune() {
     const Phase first{.begin = 0.0, .length = agenda_.size() > 1 ? kFirstPass : 1.0};
     const Phase rest{.begin = first.length, .length = 1.0 - first.length};
-    const double reserved = for_single_mapping();
-    reserved_evaluations_ = reserved * static_cast<double>(stop_.evaluations_left().value_or(0));
-    StopCondition time = stop_.slice(first.length, 1.0 - reserved);
+    StopCondition time = stop_.slice(first.length, 1.0 - trials_.reserve());
     remeasure_changed(first, time);
     search_each(first, time);
-    try_last_choices(rest);
-    try_single_mappings(rest);
+    trials_.try_last_choices(rest);
+    trials_.try_single_mappings(rest);
     if (options_.tune_sizes_between) visit_between(rest);
     do {
       do {
@@ -98,9 +80,8 @@ class Tuning {
     if (callbacks_.expected_loss && lessons_.coverage().is_complete()) {
       callbacks_.expected_loss(lessons_.coverage().expected_loss());
     }
-    std::vector<TuningResult> results = visits_.results();
-    conclude(results);
-    return results;
+    conclude();
+    return visits_.results();
   }
 
  private:
@@ -166,7 +147,7 @@ class Tuning {
     const auto left = stop_.seconds_left();
     const Visits::Usual& usual = visits_.usual();
     if (!left || usual.searches == 0) return Suggestions::kFirst;
-    const double later = kLateChoice * static_cast<double>(late_choices());
+    const double later = kLateChoice * static_cast<double>(trials_.late_choices());
     const double may_take = *left / (schedule_.unstarted() + static_cast<double>(active) + later);
     const double too_many = usual.configurations * (1.0 - may_take / usual.seconds);
     return static_cast<std::size_t>(std::clamp(usual.first - too_many, kFewest, kUsual));
@@ -177,122 +158,6 @@ class Tuning {
     std::vector<Problem> problems = problems_of(active);
     std::ranges::move(pool_.taken_by_others(), std::back_inserter(problems));
     return problems;
-  }
-
-  /// The best that is known of what is chosen last for the winner of a problem, if that has not been tried there.
-  [[nodiscard]] std::optional<Configuration> last_choice_for(std::size_t place) const {
-    const auto& result = visits_.result(place);
-    if (!result || !result->searched || !result->profile) return std::nullopt;
-    const Configuration winner = space_.parse(result->profile->configuration);
-    auto best = lessons_.last_choices().best(winner, result->problem);
-    if (!best || *best == winner || visits_.tried(place).contains(best->text())) return std::nullopt;
-    return best;
-  }
-
-  /// The number of problems for which last_choice_for() has something. To find that out takes a while: it is found out
-  /// again only where something was learnt since.
-  [[nodiscard]] std::size_t late_choices() {
-    std::size_t count = 0;
-    for (std::size_t place = 0; place < agenda_.size(); ++place) {
-      if (!visits_.result(place)) continue;
-      auto& [revision, has_one] = late_choices_[place];
-      if (revision != lessons_.last_choices().revision()) {
-        revision = lessons_.last_choices().revision();
-        has_one = last_choice_for(place).has_value();
-      }
-      if (has_one) ++count;
-    }
-    return count;
-  }
-
-  /// Tries last_choice_for() at all problems. Each trial says how good such values are, so that one that seemed good by
-  /// chance is not tried everywhere.
-  void try_last_choices(const Phase& phase) {
-    if (agenda_.size() < 2) return;
-    const double left = static_cast<double>(stop_.evaluations_left().value_or(0));
-    const double spare = left > 0.0 ? std::max(0.0, 1.0 - reserved_evaluations_ / left) : 1.0;
-    StopCondition time = stop_.slice(kLastChoices, spare);
-    std::size_t place = 0;
-    const auto next = [&]() -> std::optional<Trial> {
-      for (; place < agenda_.size(); ++place) {
-        if (auto best = last_choice_for(place)) return Trial{visits_.result(place++)->problem, *std::move(best)};
-      }
-      return std::nullopt;
-    };
-    try_each(next, phase, time, time);
-  }
-
-  /// Tries the likeliest best single mapping at the problems that did not, so that the run can say what a winner for
-  /// each problem gains over one mapping for all. Then another one, as long as that makes another one the likeliest.
-  void try_single_mappings(const Phase& phase) {
-    if (!compares_mappings()) return;
-    StopCondition time = stop_.slice(kSingleMappingTime, 1.0);
-    std::optional<Configuration> last;
-    for (int count = 0; count < kMostSingleMappings && !time.reached(); ++count) {
-      const auto likely = lessons_.likely_single_mapping(winners_asked_for(visits_.results()));
-      if (!likely || likely->configuration == last) return;
-      if (time.seconds_left().value_or(HUGE_VAL) < seconds_to_compile(*likely)) return;
-      last = likely->configuration;
-      auto problem = likely->untried.begin();
-      const auto next = [&]() -> std::optional<Trial> {
-        if (problem == likely->untried.end()) return std::nullopt;
-        return Trial{*problem++, likely->configuration};
-      };
-      try_each(next, phase, time, stop_);
-    }
-  }
-
-  /// Whether this run compares its winners with a single mapping: by the time with a warm cache, as the report does.
-  [[nodiscard]] bool compares_mappings() const { return agenda_.size() > 1 && options_.goal().is_usual(); }
-
-  /// The part of the evaluations that the first searches leave for that: one for each problem.
-  [[nodiscard]] double for_single_mapping() const {
-    const auto left = stop_.evaluations_left();
-    if (!left || !compares_mappings()) return 0.0;
-    return std::min(kSingleMappingEvaluations, static_cast<double>(agenda_.size()) / static_cast<double>(*left));
-  }
-
-  /// How long its new kernels take all threads of the compiler, if they are as those so far.
-  [[nodiscard]] double seconds_to_compile(const LikelyMapping& mapping) const {
-    double seconds = 0.0;
-    std::int64_t evaluations = 0;
-    for (const TuningResult& result : visits_.results()) {
-      seconds += result.effort.compiling;
-      evaluations += result.evaluations();
-    }
-    if (evaluations == 0) return 0.0;
-    return static_cast<double>(mapping.kernels) * seconds / static_cast<double>(evaluations) /
-           static_cast<double>(std::max<std::size_t>(evaluator_.compiler_threads(), 1));
-  }
-
-  /// A configuration to be tried at a problem that has a winner.
-  struct Trial {
-    Problem problem;
-    Configuration configuration;
-  };
-
-  /// Measures all of them first, so that the time for that is not spent on finals. These follow where one was faster
-  /// than the winner, where it gained most first, while `finals` has time.
-  template <class Next>
-  void try_each(Next next, const Phase& phase, StopCondition& time, const StopCondition& finals) {
-    std::vector<std::pair<double, Visit>> faster;
-    const auto start_next = [&](const std::vector<Visit>&) -> std::optional<Visit> {
-      if (time.reached()) return std::nullopt;
-      const std::optional<Trial> trial = next();
-      if (!trial) return std::nullopt;
-      return visits_.begin_with(trial->problem, trial->configuration, phase, time.slice(1.0, 1.0));
-    };
-    visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
-      if (const double ratio = challenge(visit); ratio < 1.0) {
-        faster.emplace_back(ratio, std::move(visit));
-      } else {
-        visits_.improve(visit.place, visits_.give_up(visit));
-      }
-    });
-    std::ranges::stable_sort(faster, {}, [](const auto& each) { return each.first; });
-    for (auto& [ratio, visit] : faster) {
-      visits_.improve(visit.place, finals.seconds_left() == 0.0 ? visits_.give_up(visit) : visits_.finish(visit));
-    }
   }
 
   /// Makes a few measurements at untuned sizes within the cells of the grid. The sizes whose tuning lowers the expected
@@ -347,34 +212,20 @@ class Tuning {
     visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       revisit_seconds_ = visit.search->time().seconds_used();
       const bool improves = visits_.improve(
-          visit.place, challenge(visit) < kChallengerFactor ? visits_.finish(visit) : visits_.give_up(visit));
+          visit.place, visits_.challenge(visit) < kChallengerFactor ? visits_.finish(visit) : visits_.give_up(visit));
       improved = improved || improves;
     });
     return improved && !stop_.reached();
   }
 
-  /// The lowest cost of what this visit tried for the first time, beside the winner's.
-  [[nodiscard]] double challenge(const Visit& visit) const {
-    const Attempts& attempts = visit.search->attempts();
-    const auto winner = attempts.cost(visits_.result(visit.place)->profile->configuration);
-    double least = HUGE_VAL;
-    for (const std::string& text : attempts.tried()) {
-      const auto cost = attempts.cost(text);
-      const bool fresh = !visits_.tried(visit.place).contains(text);
-      if (fresh && cost) least = std::min(least, winner ? *cost / *winner : 0.0);
-    }
-    return least;
-  }
-
   /// What all measurements together say: the model of times, and the best single mapping.
-  void conclude(const std::vector<TuningResult>& results) {
+  void conclude() {
     const KernelFamily& family = evaluator_.family();
     const DeviceIdentity& device = evaluator_.device();
     std::vector<Measurement> measured = store_.measurements(std::string(family.name()), device, evaluator_.kernels());
     std::erase_if(measured, [](const Measurement& each) { return each.cold_cache; });
-    const ExpectedCost model = compares_mappings() ? lessons_.model_of_times() : ExpectedCost();
-    const auto single =
-        best_single_mapping(family, device, winners_asked_for(results), screened_costs(measured), model);
+    const ExpectedCost model = trials_.compare_mappings() ? lessons_.model_of_times() : ExpectedCost();
+    const auto single = best_single_mapping(family, device, visits_.winners(), screened_costs(measured), model);
     if (single && callbacks_.single_mapping) callbacks_.single_mapping(*single);
     if (can_be_timed(device.backend)) keep_model(measured);
   }
@@ -402,12 +253,8 @@ class Tuning {
   const PoolShare pool_;
   const std::vector<Problem>& problems_;
   StopCondition& stop_;
-  const SearchSpace space_;
   const std::size_t most_active_;  ///< searches that may be active at a time
-  std::map<std::size_t, std::pair<std::size_t, bool>>
-      late_choices_;                   ///< by place: LastChoices::revision(), and whether
-  double reserved_evaluations_ = 0.0;  ///< that the first searches left for a single mapping
-  double revisit_seconds_ = 0.0;       ///< seconds that the last revisit took
+  double revisit_seconds_ = 0.0;   ///< seconds that the last revisit took
   KnownProfiles known_;
   const std::vector<PlannedVisit> agenda_;  ///< as it was planned; the schedule may change its order
   Journal journal_;
@@ -415,6 +262,7 @@ class Tuning {
   Lessons lessons_;
   Schedule schedule_;
   Visits visits_;
+  WinnerTrials trials_;
 };
 
 }  // namespace

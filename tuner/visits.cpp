@@ -1,6 +1,7 @@
 #include "heddle/tuner/visits.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "heddle/tuner/remeasured_profiles.hpp"
 
@@ -187,6 +188,26 @@ std::vector<TuningResult> Visits::results() const {
     if (result) reached.push_back(*result);
   }
   return reached;
+}
+
+std::vector<Profile> Visits::winners() const {
+  std::vector<Profile> profiles;
+  for (const std::optional<TuningResult>& result : results_) {
+    if (result && result->profile && !result->is_between) profiles.push_back(*result->profile);
+  }
+  return profiles;
+}
+
+double Visits::challenge(const Visit& visit) const {
+  const Attempts& attempts = visit.search->attempts();
+  const auto winner = attempts.cost(results_[visit.place]->profile->configuration);
+  double least = HUGE_VAL;
+  for (const std::string& text : attempts.tried()) {
+    const auto cost = attempts.cost(text);
+    const bool fresh = !tried_[visit.place].contains(text);
+    if (fresh && cost) least = std::min(least, winner ? *cost / *winner : 0.0);
+  }
+  return least;
 }
 
 }  // namespace heddle

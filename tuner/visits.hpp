@@ -50,8 +50,9 @@ class Visits {
         lessons_(lessons),
         places_(agenda.size()),
         reporter_(callbacks, stop, places_),
-        problems_(evaluator, stop, problems_of(agenda),
-                  [pool](const Problem& problem) { return pool.has_another(problem); }),
+        problems_(
+            evaluator, stop, problems_of(agenda), [pool](const Problem& problem) { return pool.has_another(problem); },
+            lessons.suggestions().model_before()),
         tried_(places_),
         results_(places_) {}
 
@@ -107,6 +108,10 @@ class Visits {
   [[nodiscard]] const std::set<std::string>& tried(std::size_t place) const { return tried_[place]; }
   /// The results of all problems that were reached, by place.
   [[nodiscard]] std::vector<TuningResult> results() const;
+  /// The winners of the problems that were asked for.
+  [[nodiscard]] std::vector<Profile> winners() const;
+  /// The lowest cost of what a visit tried for the first time, beside the winner's; infinite if it tried nothing new.
+  [[nodiscard]] double challenge(const Visit& visit) const;
 
  private:
   [[nodiscard]] Visit begin(std::size_t place, const PlannedVisit& planned, const Phase& phase, StopCondition time,

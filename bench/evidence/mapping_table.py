@@ -26,8 +26,8 @@ MEANINGS = {
     "fixed per outputs": "likewise, one for each number of outputs",
     "best captured": "the fastest of what is launched for every sample (GPU-FNN, ATM, heddle's own, searched), in a captured graph",
     "launched captured": "the best that heddle launches for every sample, searched, captured in a graph, each launch set up after the one before it or while it runs",
-    "atm captured": "ATM's winner, captured in a graph",
-    "gpu-fnn captured": "GPU-FNN with its better combine size, captured in a graph",
+    "atm captured": "ATM's winner, captured in a graph, launched in the faster of these ways",
+    "gpu-fnn captured": "GPU-FNN with its better combine size, captured in a graph, launched likewise",
     "atm": "architecture-aware thread mapping, the best of its own space: three launches per sample",
     "gpu-fnn": "Juang and Chen, with the better combine size of each cell: three launches per sample",
     "independent gpu-fnn": "GPU-FNN as somebody else wrote it, without the rule decision",
@@ -310,7 +310,8 @@ def main():
     for outputs, fixed in document.get("fixed_per_outputs", {}).items():
         print(f"Fixed for L = {outputs}: `{fixed['configuration']}`, of {fixed['candidates']} candidates.\n")
     print("\n".join(f"- {role}: {meaning(document, role)}" for role in roles if role in MEANINGS) + "\n")
-    missing = [role for role in CAPTURED if role not in present] if document["family"] == "sonfin-train" else []
+    tried = {role for cell in document["cells"] for entry in cell["entries"] for role in entry["roles"]}
+    missing = [role for role in CAPTURED if role not in tried] if document["family"] == "sonfin-train" else []
     if missing and "templates" in document:  # older files are of before all of them were measured
         print(f"Not measured: {', '.join(missing)}.\n")
     if any(role.startswith("pytorch") for role in roles):

@@ -25,6 +25,7 @@ OLDER_MEANINGS = {
     "atm": "architecture-aware thread mapping; one search of {atm_budget} s for all numbers of rules of a set together",
 }
 SEARCHED = ("atm", "captured")  # parts of the space, searched for nothing but this comparison
+SEARCHED_FOR = {"cpu": "the number of rules at the end"}  # of the others, for all that the network passes through
 FEWEST = 8  # configurations: what tried fewer is not called a search
 LETTER_RATIO = 10.0  # GPU-FNN with the decision on the host has to take so many times as long
 
@@ -87,14 +88,14 @@ def searches(document):
                  if "fewest_configurations_tried" in entry["runs"].get(way, {})}
         if tried:
             least = min(tried, key=tried.get)
-            yield f"- {WAYS[way]}: at least {tried[least]} configurations were tried for every number of rules ({least})"
+            yield f"- {WAYS[way]}: at least {tried[least]} configurations were tried for {SEARCHED_FOR.get(way, 'every number of rules')} ({least})"
         elif way in SEARCHED:
             yield f"- {WAYS[way]}: how many configurations were tried is not recorded"
         allowed = {entry["name"]: entry["runs"].get(way, {}).get("configurations_allowed", FEWEST) for entry in document["sets"]}
         for name, count in tried.items():
             if count < min(FEWEST, allowed[name]):
-                yield (f"- **{WAYS[way]} on {name} was hardly searched**: {count} configurations for some number of rules, "
-                       f"where {FEWEST} are the least")
+                yield (f"- **{WAYS[way]} on {name} was hardly searched**: {count} configurations for "
+                       f"{SEARCHED_FOR.get(way, 'some number of rules')}, where {FEWEST} are the least")
 
 
 def table(document):

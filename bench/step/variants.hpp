@@ -1,4 +1,4 @@
-// Configurations that differ from one in a single value: the baselines at their best.
+// Configurations that differ from one in a value or two: the baselines at their best.
 #pragma once
 
 #include <string_view>

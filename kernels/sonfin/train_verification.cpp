@@ -70,6 +70,8 @@ class TrainVerification final : public Verification {
     Runs all;
     all.plans.push_back(plan_of(configuration, problem));
     Legs legs{.problem = problem, .next = problem, .configuration = configuration};
+    // Where one rule more needs other kernels, which the tuner has not compiled, the awkward sizes move to a larger
+    // plan.
     const Problem larger = problem.with("rules", problem.at("rules") + 1);
     if (!space_.violated(configuration, larger)) {
       Plan plan = plan_of(configuration, larger);

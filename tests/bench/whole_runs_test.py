@@ -63,6 +63,12 @@ class Searches(unittest.TestCase):
                          ["- **launched, captured on letter was hardly searched**: 7 configurations for some number of rules, "
                           "where 8 are the least"])
 
+    def test_the_cpu_is_searched_for_the_rules_at_the_end(self):
+        first, second = self.said(cpu={"fewest_configurations_tried": 3, "configurations_allowed": 65})
+        for line in (first, second):
+            self.assertIn("3 configurations", line)
+            self.assertIn("for the number of rules at the end", line)
+
     def test_all_that_there_are_is_no_short_search(self):
         (line,) = self.said(**{"gpu-fnn": {"fewest_configurations_tried": 2, "configurations_allowed": 2}})
         self.assertNotIn("hardly searched", line)

@@ -93,7 +93,16 @@ const std::vector<Path>& paths() {
       wide(
           6, 1,
           "scheme=cluster coarsen_count=5 coarsening=rules storage=split block_size=256 threads_per_rule=256 vector=2"),
-      // More rules than the block that combines takes at a time, kernels/sonfin/cuda/launched.cuh.
+      // The block that combines takes two, three and four rules of a thread at a time, and more than that in turn,
+      // kernels/sonfin/cuda/launched.cuh.
+      {"sonfin-train",
+       {{"rules", 301}, {"dim", 3}, {"outputs", 1}},
+       "scheme=graph coarsen_count=1 block_size=64 threads_per_rule=4 vector=1 kernels=3 reduction=shuffle "
+       "combine_size=256 launch=overlapped"},
+      {"sonfin-train",
+       {{"rules", 701}, {"dim", 3}, {"outputs", 3}},
+       "scheme=stepwise coarsen_count=1 block_size=64 threads_per_rule=4 vector=1 kernels=2 combine_size=256 "
+       "launch=ordered"},
       {"sonfin-train",
        {{"rules", 1029}, {"dim", 3}, {"outputs", 2}},
        "scheme=graph coarsen_count=4 coarsening=rules block_size=128 threads_per_rule=1 vector=1 kernels=3 "

@@ -13,6 +13,7 @@
 
 #include "counting_family.hpp"
 #include "fake_evaluator.hpp"
+#include "heddle/runtime/dispatch/dispatcher.hpp"
 
 using namespace heddle;
 
@@ -77,29 +78,50 @@ TEST_CASE("what is tried first is not all alike, as far as the model may be off"
   for (const auto& [width, depth] : shapes(rough)) CHECK(width == 10);
 }
 
-TEST_CASE("what the device would choose untuned is tried, whatever was measured since") {
+TEST_CASE("what the device would run untuned is tried, whatever was measured since") {
   const FamilyWithVariants family;
   fake::FakeEvaluator evaluator(family);
   KnownProfiles known({}, {}, evaluator, {});
-  Suggestions suggestions(evaluator, known, {model_of(evaluator, 0.02)});
-  const SearchedProblem problem(evaluator, fake::problem(64), {}, {});
-  const SearchSpace space = family.space(evaluator.device());
-  const auto has_choice = [](const std::vector<Configuration>& list) {
-    return shapes(list).contains({10, 4});  // 10 us by the model, all others more
+  const FittedModel model = model_of(evaluator, 0.02);
+  Suggestions suggestions(evaluator, known, {model});
+  const SearchedProblem problem(evaluator, fake::problem(64), {}, {}, suggestions.model_before());
+  const Dispatcher dispatcher(evaluator.device(), family, Knowledge({}, {model}));
+  const Configuration untuned = dispatcher.choose(fake::problem(64)).configuration;
+  REQUIRE(untuned != family.default_configuration(evaluator.device(), fake::problem(64)));
+  const auto is_first = [&](const std::vector<float>& expected) {
+    const std::vector<Configuration> list = suggestions.first(problem, expected, 3);
+    return list.size() == 3 && list.front() == untuned && std::ranges::count(list, untuned) == 1;
   };
-  CHECK(has_choice(suggestions.first(problem, suggestions.expected(problem), 3)));
-  // At a problem nearby its depth was slower than the model has it, and another faster.
+  CHECK(is_first(suggestions.expected(problem)));
+  // At a problem nearby its width was far slower than the model has it.
   Transfer::Costs costs;
   for (std::size_t i = 0; i < problem.space().numbered(); ++i) {
     const Configuration configuration = problem.at(i);
-    const auto modelled = suggestions.modelled(configuration, fake::problem(32));
-    REQUIRE(modelled);
-    const std::int64_t depth = configuration.number("depth");
-    costs.emplace_back(configuration, *modelled * (depth == 4 ? 1.1 : depth == 1 ? 0.85 : 1.0));
+    const bool is_slow = configuration.number("width") == untuned.number("width");
+    costs.emplace_back(configuration, is_slow ? 17.0 : 10.0 + 0.01 * static_cast<double>(i % 7));
   }
   suggestions.learn(fake::problem(32), costs);
   const std::vector<float> expected = suggestions.expected(problem);
   const auto best = static_cast<std::size_t>(std::ranges::min_element(expected) - expected.begin());
-  REQUIRE(problem.at(best).number("depth") == 1);
-  CHECK(has_choice(suggestions.first(problem, expected, 3)));
+  REQUIRE(problem.at(best).number("width") != untuned.number("width"));
+  CHECK(is_first(expected));
+}
+
+TEST_CASE("where the untuned default is what the device would run, nothing is tried in its place") {
+  class Best final : public fake::CountingFamily {
+   public:
+    Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
+      return space(device).parse("kind=good width=10 depth=4");
+    }
+  };
+  const Best family;
+  fake::FakeEvaluator evaluator(family);
+  KnownProfiles known({}, {}, evaluator, {});
+  const Suggestions suggestions(evaluator, known, {model_of(evaluator, 0.02)});
+  const SearchedProblem problem(evaluator, fake::problem(64), {}, {}, suggestions.model_before());
+  REQUIRE(problem.expected_fastest());
+  REQUIRE(problem.is_untuned(*problem.expected_fastest()));
+  const std::vector<Configuration> list = suggestions.first(problem, suggestions.expected(problem), 3);
+  CHECK(list.size() == 3);
+  CHECK(std::ranges::count(list, problem.untuned()) == 0);
 }

@@ -8,13 +8,29 @@
 
 namespace heddle {
 
-SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem, const Stop& gives_up, const Stop& stop)
+namespace {
+
+std::optional<std::size_t> fastest_of(const CandidateSpace& space, const CostModel& model, const Problem& problem) {
+  if (!space.listed()) return std::nullopt;
+  std::optional<std::pair<double, std::size_t>> fastest;  // of equals the first, as the dispatcher has it
+  for (std::size_t i = 0; i < space.numbered(); ++i) {
+    const auto time = model.expected(space.configuration(i), problem);
+    if (time && (!fastest || *time < fastest->first)) fastest = {*time, i};
+  }
+  return fastest ? std::optional(fastest->second) : std::nullopt;
+}
+
+}  // namespace
+
+SearchedProblem::SearchedProblem(const Evaluator& evaluator, Problem problem, const Stop& gives_up, const Stop& stop,
+                                 const CostModel* model)
     : evaluator_(evaluator),
       problem_(std::move(problem)),
       space_(evaluator.family().space(evaluator.device())),
       candidates_(candidate_space(space_, problem_, gives_up, stop)),
       untuned_(evaluator.family().default_configuration(evaluator.device(), problem_)),
-      untuned_number_(find(untuned_)) {
+      untuned_number_(find(untuned_)),
+      expected_fastest_(model != nullptr ? fastest_of(*candidates_, *model, problem_) : std::nullopt) {
   for (const NamedConfiguration& each : evaluator.family().named_configurations(evaluator.device())) {
     if (auto configuration = each.configuration(problem_)) named_.emplace_back(each.name, std::move(*configuration));
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/profiles/cost_model.hpp"
 #include "heddle/tuner/evaluator.hpp"
 #include "heddle/tuner/space/candidate_space.hpp"
 
@@ -17,8 +18,9 @@ namespace heddle {
 /// Made once for all visits of a problem in a run. The evaluator must outlive it.
 class SearchedProblem {
  public:
-  /// `gives_up`, `stop`: as of candidate_space().
-  SearchedProblem(const Evaluator& evaluator, Problem problem, const Stop& gives_up, const Stop& stop);
+  /// `gives_up`, `stop`: as of candidate_space(). `model`: by which the device would choose; null if there is none.
+  SearchedProblem(const Evaluator& evaluator, Problem problem, const Stop& gives_up, const Stop& stop,
+                  const CostModel* model = nullptr);
   SearchedProblem(const SearchedProblem&) = delete;  // its spaces refer to it
   SearchedProblem& operator=(const SearchedProblem&) = delete;
 
@@ -40,6 +42,9 @@ class SearchedProblem {
 
   [[nodiscard]] const Configuration& untuned() const noexcept { return untuned_; }
   [[nodiscard]] bool is_untuned(std::size_t configuration) const { return configuration == untuned_number_; }
+  /// What the model expects to be the fastest, as of expected_fastest(): the device would run it if it were not tuned.
+  /// Nothing without a model, or if the space is too large to be listed.
+  [[nodiscard]] std::optional<std::size_t> expected_fastest() const noexcept { return expected_fastest_; }
   /// The named configurations that exist for these sizes, whether the problem allows them or not.
   [[nodiscard]] const std::vector<std::pair<std::string, Configuration>>& named() const noexcept { return named_; }
   /// The untuned default, then the named configurations, as far as the problem allows them. They are never pruned, and
@@ -61,6 +66,7 @@ class SearchedProblem {
   std::unique_ptr<std::vector<Configuration>> refined_ = std::make_unique<std::vector<Configuration>>();
   Configuration untuned_;
   std::optional<std::size_t> untuned_number_;  ///< nothing if the problem does not allow it
+  std::optional<std::size_t> expected_fastest_;
   std::vector<std::pair<std::string, Configuration>> named_;
   std::vector<std::size_t> protected_;
 };

@@ -18,8 +18,8 @@ double list_seconds(const StopCondition& stop) {
 }  // namespace
 
 SearchedProblems::SearchedProblems(const Evaluator& evaluator, const StopCondition& stop, std::vector<Problem> coming,
-                                   IsTaken is_taken)
-    : evaluator_(evaluator), stop_(stop) {
+                                   IsTaken is_taken, const CostModel* model)
+    : evaluator_(evaluator), stop_(stop), model_(model) {
   if (evaluator.shares_processor() || coming.size() < 2) return;
   try {
     ahead_ = std::thread([this, seconds = list_seconds(stop), problems = std::move(coming),
@@ -65,7 +65,7 @@ std::unique_ptr<SearchedProblem> SearchedProblems::made(const Problem& problem, 
   const Stop late = stop_after(seconds);
   const Stop gives_up = [this, is_run, late] { return late() || (is_run ? stop_.interrupted() : hurries_.load()); };
   const Stop over = [this] { return std::this_thread::get_id() == run_ ? is_over() : hurries_.load(); };
-  return std::make_unique<SearchedProblem>(evaluator_, problem, gives_up, over);
+  return std::make_unique<SearchedProblem>(evaluator_, problem, gives_up, over, model_);
 }
 
 bool SearchedProblems::is_over() const { return stop_.interrupted() || stop_.seconds_left().value_or(1.0) <= 0.0; }

@@ -23,9 +23,9 @@ class SearchedProblems {
   using IsTaken = std::function<bool(const Problem&)>;
 
   /// `coming`: about in the order in which they are asked for. Nothing is listed ahead where the device shares the
-  /// host's processor.
+  /// host's processor. `model`: by which the device would choose; null if there is none.
   SearchedProblems(const Evaluator& evaluator, const StopCondition& stop, std::vector<Problem> coming,
-                   IsTaken is_taken = {});
+                   IsTaken is_taken = {}, const CostModel* model = nullptr);
   ~SearchedProblems();
   SearchedProblems(const SearchedProblems&) = delete;
   SearchedProblems& operator=(const SearchedProblems&) = delete;
@@ -40,6 +40,7 @@ class SearchedProblems {
 
   const Evaluator& evaluator_;
   const StopCondition& stop_;  ///< for the run's thread alone
+  const CostModel* const model_;
   const std::thread::id run_ = std::this_thread::get_id();
   std::atomic<bool> hurries_ = false;  ///< the run waits for a list and has no more time for it, or ends
   std::mutex changing_;

@@ -10,6 +10,7 @@
 
 #include "heddle/kernels/common/cpu_builtin.hpp"
 #include "heddle/kernels/common/options.hpp"
+#include "heddle/kernels/usable_cores.hpp"
 #include "heddle/runtime/device/compile_cache.hpp"
 #include "heddle/runtime/device/constant_symbol.hpp"
 #include "heddle/runtime/device/cpu/cpu_execution.hpp"
@@ -69,6 +70,7 @@ class CpuDevice final : public Device {
         provenance_(host_provenance()),
         cache_(std::make_shared<CompileCache>(CompileCache::default_folder("cpu"))),
         compile_seconds_(compile_seconds),
+        compilers_(usable_cores()),
         team_(std::move(team)) {
     if (const auto program = SystemCompiler::find()) compiler_ = std::make_shared<SystemCompiler>(*program, dialect());
   }
@@ -106,7 +108,7 @@ class CpuDevice final : public Device {
                return compiler ? compiler->fingerprint(*cache, stop) : std::string();
              },
          .program_size = kProgramSize,
-         .threads = static_cast<unsigned>(std::max<std::int64_t>(identity_.units, 1)),
+         .threads = compilers_,
          .seconds = compile_seconds_},
         cache_, requests);
   }
@@ -146,6 +148,7 @@ class CpuDevice final : public Device {
   std::shared_ptr<CompileCache> cache_;
   std::shared_ptr<SystemCompiler> compiler_;  // empty: there is none
   double compile_seconds_;                    // for a kernel
+  unsigned compilers_;                        // at a time
   std::shared_ptr<ThreadTeam> team_;
   bool told_ = false;  // that there are fewer threads
   CpuLibraries libraries_;
