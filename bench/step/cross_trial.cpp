@@ -1,7 +1,10 @@
 #include "heddle/bench/step/cross_trial.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -10,9 +13,33 @@
 
 namespace heddle::bench {
 
+namespace {
+
+double least(const std::vector<double>& times) {
+  return times.empty() ? std::numeric_limits<double>::infinity() : *std::ranges::min_element(times);
+}
+
+/// The fastest in turns of three, of those that one look does not rule out: most of what won elsewhere is far slower.
+std::optional<Configuration> fastest_of(Evaluator& evaluator, const std::vector<Configuration>& all,
+                                        const Problem& problem, std::int64_t samples) {
+  constexpr int kRounds = 3;
+  constexpr double kRuledOut = 1.25;
+  const auto looks = interleave(evaluator, all, problem, samples, 1);
+  const double best = std::ranges::min(looks | std::views::transform(least));
+  std::vector<Configuration> left;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (least(looks[i]) <= kRuledOut * best && !looks[i].empty()) left.push_back(all[i]);
+  }
+  if (left.empty()) return std::nullopt;
+  const auto times = interleave(evaluator, left, problem, samples, kRounds);
+  const auto fastest = std::ranges::min_element(times, {}, least);
+  return fastest->empty() ? std::nullopt : std::optional(left[static_cast<std::size_t>(fastest - times.begin())]);
+}
+
+}  // namespace
+
 std::map<Problem, std::string> cross_tried(Evaluator& evaluator, std::map<Problem, std::string> winners,
                                            const std::vector<Problem>& problems, const StopCondition& stop) {
-  constexpr int kRounds = 3;
   const SearchSpace space = evaluator.family().space(evaluator.device());
   std::set<std::string> distinct;
   for (const auto& [problem, configuration] : winners) distinct.insert(configuration);
@@ -27,12 +54,8 @@ std::map<Problem, std::string> cross_tried(Evaluator& evaluator, std::map<Proble
     compile(evaluator, allowed, problem);
     const auto own = winners.find(problem);
     const Configuration usual = own == winners.end() ? allowed.front() : space.parse(own->second);
-    const auto times = interleave(evaluator, allowed, problem, choose_samples(evaluator, usual, problem), kRounds);
-    const auto fastest = std::ranges::min_element(times, {}, [](const std::vector<double>& of_one) {
-      return of_one.empty() ? std::numeric_limits<double>::infinity() : *std::ranges::min_element(of_one);
-    });
-    if (fastest->empty()) continue;
-    winners.insert_or_assign(problem, allowed[static_cast<std::size_t>(fastest - times.begin())].text());
+    const auto fastest = fastest_of(evaluator, allowed, problem, choose_samples(evaluator, usual, problem));
+    if (fastest) winners.insert_or_assign(problem, fastest->text());
   }
   return winners;
 }

@@ -11,8 +11,8 @@
 namespace heddle::bench {
 
 /// `winners`: texts of configurations, by problem, of a search that had little time for each. Returns for each of
-/// `problems` the fastest of all of them that it allows, timed in turn. A problem at which none was tried before
-/// `stop`, or could run, keeps what it has.
+/// `problems` the fastest of all of them that it allows: each is looked at once, and those near the best are timed in
+/// turn. A problem at which none was tried before `stop`, or could run, keeps what it has.
 [[nodiscard]] std::map<Problem, std::string> cross_tried(Evaluator& evaluator, std::map<Problem, std::string> winners,
                                                          const std::vector<Problem>& problems,
                                                          const StopCondition& stop);
