@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -25,7 +24,7 @@ std::optional<Configuration> fastest_of(Evaluator& evaluator, const std::vector<
   constexpr int kRounds = 3;
   constexpr double kRuledOut = 1.25;
   const auto looks = interleave(evaluator, all, problem, samples, 1);
-  const double best = std::ranges::min(looks | std::views::transform(least));
+  const double best = least(*std::ranges::min_element(looks, {}, least));
   std::vector<Configuration> left;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (least(looks[i]) <= kRuledOut * best && !looks[i].empty()) left.push_back(all[i]);
