@@ -118,7 +118,7 @@ std::vector<Configuration> Suggestions::first(const SearchedProblem& problem, co
   const KernelFamily& family = evaluator_.family();
   const SearchSpace space = family.space(evaluator_.device());
   std::vector<Configuration> list;
-  // Whatever the measurements of this run make of the model: nobody is to be slower for having tuned.
+  // Whatever the measurements of this run make of the model: tuning is to find nothing slower than what ran before.
   if (const auto choice = problem.expected_fastest(); choice && !problem.is_protected(*choice)) {
     list.push_back(problem.at(*choice));
   }

@@ -41,8 +41,8 @@ class Tuner {
   ///   compiler or clocks), whether or not they are among `problems`. That takes a few measurements each; a search
   ///   follows only where another configuration wins now.
   /// 2. Every problem is searched, those without a profile first. A search tries the default, the named configurations,
-  ///   the present profile, the winners of similar problems, and the configurations that earlier measurements make
-  ///   promising; then the strategy proposes.
+  ///   the present profile, what the device would run untuned, the winners of similar problems, and the configurations
+  ///   that earlier measurements make promising; then the strategy proposes.
   /// 3. Of several problems, each tries with its winner what made others faster of the parameters that are chosen last
   ///   (Parameter::chosen_last), if it ended before that was known.
   /// 4. The configuration that is likely to be the best one for all problems is tried where it was not (of several
