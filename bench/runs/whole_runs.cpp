@@ -1,7 +1,8 @@
 // Whole training runs: wall time per epoch, from the first sample with no rule, on the GPU, tuned for the sizes that
-// the network passes through or with the profiles there are, on the CPU, and on the GPU with the published ways to map
-// the work: ATM, its space searched for the same sizes, and GPU-FNN with the decision about every sample on the host;
-// beside them the best that heddle launches for every sample, captured in a graph, searched likewise.
+// the network passes through or with the profiles there are, on the CPU, tuned for the largest of these sizes, and on
+// the GPU with the published ways to map the work: ATM, its space searched for the same sizes, and GPU-FNN with the
+// decision about every sample on the host; beside them the best that heddle launches for every sample, captured in a
+// graph, searched likewise.
 // Writes JSON for whole_runs.py after every run. A call that finds a file of the same commit, device and options goes
 // on with the runs that it lacks. Exit code: 124 if the limit cut it short.
 //
