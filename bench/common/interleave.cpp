@@ -50,7 +50,11 @@ std::vector<std::vector<double>> interleave(const std::vector<Contestant>& conte
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t turn = 0; turn < runners.size(); ++turn) {
       const std::size_t i = (turn + static_cast<std::size_t>(round)) % runners.size();
-      if (runners[i]) attempt(i, [&] { times[i].push_back(runners[i]->time()); });
+      if (!runners[i]) continue;
+      attempt(i, [&] {
+        (void)runners[i]->time();  // brings its rows back into the cache, where training has them, too
+        times[i].push_back(runners[i]->time());
+      });
     }
   }
   return times;

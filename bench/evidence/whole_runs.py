@@ -12,7 +12,7 @@ import sys
 PUBLISHED = pathlib.Path(__file__).resolve().parent.parent / "published" / "total-runtime.csv"
 WAYS = {"cpu": "CPU", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "captured": "launched, captured", "heddle": "heddle"}
 MEANINGS = {
-    "cpu": "heddle on the CPU of the same machine ({cores} cores), {cpu_tuned}; in brackets its threads",
+    "cpu": "heddle on the CPU of the same machine ({cores} cores), {cpu_tuned}{cpu_runs}; in brackets its threads",
     "gpu-fnn": "as published, the host decides about every rule; it reads nothing back once the most rules are there",
     "atm": "architecture-aware thread mapping, its space searched for every number of rules that the network passes through",
     "captured": "what heddle launches for every sample, captured in a graph, searched likewise",
@@ -51,8 +51,8 @@ def ways_of(document):
     return [way for way in WAYS if any(way in entry["runs"] for entry in document["sets"])]
 
 
-def seconds(document, option):
-    """What the command said of an option that takes seconds; 0 if nothing."""
+def option_of(document, option):
+    """The number that the command gave for an option; 0 if none."""
     found = re.search(rf" {option} (\S+)", document["command"])
     return float(found.group(1)) if found else 0.0
 
@@ -60,12 +60,14 @@ def seconds(document, option):
 def meanings(document):
     """A line for each column."""
     def tuned(option, how):
-        return how if seconds(document, option) > 0 else "not tuned for these numbers of rules"
+        return how if option_of(document, option) > 0 else "not tuned for these numbers of rules"
 
+    runs = option_of(document, "--cpu-runs")
     older = {} if "templates" in document else OLDER_MEANINGS
     said = {"cores": document["cores"], "cpu_tuned": tuned("--cpu-budget", "tuned for the number of rules at the end"),
+            "cpu_runs": f", the fastest of {runs:g} runs" if runs > 1 else "",
             "heddle_tuned": tuned("--budget", "tuned for the same numbers of rules"),
-            "atm_budget": f"{seconds(document, '--atm-budget'):g}"}
+            "atm_budget": f"{option_of(document, '--atm-budget'):g}"}
     return [f"- {WAYS[way]}: {older.get(way, MEANINGS[way]).format(**said)}" for way in ways_of(document)]
 
 

@@ -52,7 +52,7 @@ const std::vector<std::string> kWays{"heddle", "cpu", "atm", "captured", "gpu-fn
 struct Options {
   std::string device, data, profiles = ProfileStore::default_file().string(), output = "whole_runs.json", commit;
   std::vector<std::string> sets = training_set_names(), ways{kWays};
-  std::int64_t epochs = 2, rows = 0;
+  std::int64_t epochs = 2, rows = 0, cpu_runs = 1;
   double budget = 0.0, part_budget = 1.0, cpu_budget = 0.0, limit = 1e9;
   std::uint64_t seed = 1;
 };
@@ -186,16 +186,30 @@ Json run_heddle(Device& device, ProfileStore& store, const TrainingSet& set, con
   return run_tuned(device, store, set, options, depth);
 }
 
+double seconds(const Json& run) {
+  double sum = 0.0;
+  for (const Json& epoch : run.at("epochs")) sum += epoch.at("seconds").get<double>();
+  return sum;
+}
+
 /// Tuned for the most rules, with which nearly all samples are learnt: a processor takes so long to compile and to
 /// measure that all capacities would have too short a search. Baselines are searched well or left out; of heddle's own
-/// runs the file says how well.
+/// runs the file says how well. The fastest of several runs, since every sample waits for the thread whose core does
+/// something else for a while; what all of them took is kept.
 Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Options& options) {
   std::optional<SearchDepth> depth;
   if (options.cpu_budget > 0.0) {
     depth = search(cpu, sonfin::train_family(), store, {rungs_of(set).back()}, options.cpu_budget, options.seed);
   }
   if (depth && !depth->is_enough()) return too_short(*depth);
-  return run_tuned(cpu, store, set, options, depth);
+  Json fastest, taken = Json::array();
+  for (std::int64_t i = 0; i < options.cpu_runs; ++i) {
+    Json run = run_tuned(cpu, store, set, options, depth);
+    taken.push_back(seconds(run));
+    if (i == 0 || seconds(run) < seconds(fastest)) fastest = std::move(run);
+  }
+  fastest["seconds_of_runs"] = std::move(taken);
+  return fastest;
 }
 
 /// What was found in a part of the space, as if the whole space had been searched. As it is, the dispatcher would take
@@ -311,7 +325,8 @@ Json conditions(const Bench& bench, const Options& options) {
             {"seed", options.seed},
             {"budget", options.budget},
             {"part_budget", options.part_budget},
-            {"cpu_budget", options.cpu_budget}}}};
+            {"cpu_budget", options.cpu_budget},
+            {"cpu_runs", options.cpu_runs}}}};
 }
 
 /// Nothing if the set's file is missing, which is told on stderr.
@@ -397,6 +412,8 @@ int main(int argc, char** argv) {
   app.add_option("--cpu-budget", options.cpu_budget,
                  "seconds to tune the CPU for the most rules of a set before, up to four times that where fewer than 8 "
                  "configurations were tried; 0: the profiles as they are");
+  app.add_option("--cpu-runs", options.cpu_runs, "runs on the CPU, of which the fastest is kept")
+      ->check(CLI::PositiveNumber);
   app.add_option("--limit", options.limit, "seconds after which nothing new is begun; a later call goes on");
   app.add_option("--seed", options.seed);
   app.add_option("--commit", options.commit, "recorded beside the results; only runs of the same one are gone on with");

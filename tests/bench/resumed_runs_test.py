@@ -52,6 +52,16 @@ class Resumed(unittest.TestCase):
         origins = json.loads((self.output / "origins.json").read_text())
         self.assertEqual(origins["files"]["whole_runs.json"]["commit"], "b")
 
+    def test_of_several_runs_on_the_cpu_the_fastest_is_kept(self):
+        file = self.folder / "runs.json"
+        done = subprocess.run([BUILD / "bench" / "whole_runs", "--device", "cpu", "--data", ROOT / "bench" / "data", "--profiles",
+                               self.folder / "profiles.sqlite", "--ways", "cpu", "--sets", "random-32", "--rows", "150",
+                               "--cpu-runs", "3", "--output", file], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        run = json.loads(file.read_text())["sets"][0]["runs"]["cpu"]
+        self.assertEqual(len(run["seconds_of_runs"]), 3)
+        self.assertEqual(min(run["seconds_of_runs"]), sum(epoch["seconds"] for epoch in run["epochs"]))
+
     def test_runs_with_other_options_are_not_mixed_in(self):
         program = [BUILD / "bench" / "whole_runs", "--device", "cpu", "--data", ROOT / "bench" / "data", "--profiles",
                    self.folder / "profiles.sqlite", "--commit", "a", "--ways", "cpu", "--output", self.folder / "runs.json"]

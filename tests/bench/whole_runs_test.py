@@ -41,6 +41,10 @@ class Meanings(unittest.TestCase):
             self.assertIn("not tuned", self.meaning(way, f"{option} 0", templates={}))
             self.assertNotIn("not tuned", self.meaning(way, f"{option} 4", templates={}))
 
+    def test_the_fastest_of_several_runs_on_the_cpu_is_called_that(self):
+        self.assertNotIn("fastest", self.meaning("cpu", "--cpu-budget 5", templates={}))
+        self.assertIn("the fastest of 3 runs", self.meaning("cpu", "--cpu-budget 5 --cpu-runs 3", templates={}))
+
 
 class Table(unittest.TestCase):
     def test_times_on_the_cpu_have_their_threads(self):
