@@ -42,10 +42,7 @@ std::vector<std::vector<double>> interleave(const std::vector<Contestant>& conte
     }
   };
   for (std::size_t i = 0; i < runners.size(); ++i) {
-    attempt(i, [&] {
-      runners[i] = contestants[i].evaluator->prepare(contestants[i].configuration, problem, samples);
-      (void)runners[i]->time();
-    });
+    attempt(i, [&] { runners[i] = contestants[i].evaluator->prepare(contestants[i].configuration, problem, samples); });
   }
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t turn = 0; turn < runners.size(); ++turn) {

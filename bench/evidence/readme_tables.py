@@ -16,6 +16,7 @@ prints the digests of the code. With --check nothing is changed; it only says wh
 """
 import argparse
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -72,17 +73,22 @@ def card(document: dict) -> str:
     return f"one {document['name']}"
 
 
+def at_least(ratios: list[float]) -> str:
+    """Rounded down, or it would not be the least."""
+    return f"{math.floor(min(ratios) * 10) / 10:.1f}"
+
+
 def claim() -> str:
     document, found, _ = mappings()
     single = {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
     role = next(role for role in CLAIMS if any(role in cell for cell in single.values()))
     ratios = list(mapping_table.ratios(single, role).values())
     said = (f"On {card(document)}, {CLAIMS[role]} takes {mapping_table.geometric_mean(ratios):.1f} times as long for a sample as "
-            f"heddle: geometric mean of {len(ratios)} sizes with one output, {min(ratios):.1f} times at least.")
+            f"heddle: geometric mean of {len(ratios)} sizes with one output, {at_least(ratios)} times at least.")
     best = list(mapping_table.ratios_at_best(single, found, role).values())
     if role == "best captured" and best != ratios:
         said += (" For some sizes the search missed the fastest graph, since that of a larger size takes less time; with the least "
-                 f"time of all larger sizes in its place it is {mapping_table.geometric_mean(best):.1f} times, {min(best):.1f} at least.")
+                 f"time of all larger sizes in its place it is {mapping_table.geometric_mean(best):.1f} times, {at_least(best)} at least.")
     return said
 
 

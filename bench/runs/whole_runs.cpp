@@ -202,12 +202,13 @@ Json run_cpu(Device& cpu, ProfileStore& store, const TrainingSet& set, const Opt
     depth = search(cpu, sonfin::train_family(), store, {rungs_of(set).back()}, options.cpu_budget, options.seed);
   }
   if (depth && !depth->is_enough()) return too_short(*depth);
-  Json fastest, taken = Json::array();
+  std::vector<Json> runs;
+  Json taken = Json::array();
   for (std::int64_t i = 0; i < options.cpu_runs; ++i) {
-    Json run = run_tuned(cpu, store, set, options, depth);
-    taken.push_back(seconds(run));
-    if (i == 0 || seconds(run) < seconds(fastest)) fastest = std::move(run);
+    runs.push_back(run_tuned(cpu, store, set, options, depth));
+    taken.push_back(seconds(runs.back()));
   }
+  Json fastest = std::move(*std::ranges::min_element(runs, {}, seconds));
   fastest["seconds_of_runs"] = std::move(taken);
   return fastest;
 }

@@ -28,6 +28,12 @@ README = "{}\n\n## Next\n\nMeasured with older kernels.\n".format(
                 for name in readme_tables.TABLES))
 
 
+class Claim(unittest.TestCase):
+    def test_the_least_ratio_is_rounded_down(self):
+        self.assertEqual(readme_tables.at_least([4.1, 2.95, 3.2]), "2.9")
+        self.assertEqual(readme_tables.at_least([3.0]), "3.0")
+
+
 class Vintage(unittest.TestCase):
     def setUp(self):
         self.digests = json.loads(subprocess.run([PROGRAM], check=True, capture_output=True, text=True).stdout)
