@@ -38,6 +38,23 @@ TEST_CASE("what won at one problem is tried at all others that allow it") {
       deep);
 }
 
+TEST_CASE("the winners of the nearest problems are tried, each once, and none from further away") {
+  const Family family;
+  FakeEvaluator evaluator(family);
+  evaluator.noise = evaluator.outliers = 0.0;
+  evaluator.cost = [](const Configuration& one, const Problem&) { return 100.0 - one.number("width"); };
+  std::map<Problem, std::string> winners;
+  for (const std::int64_t size : {100, 101, 102})
+    winners.emplace(problem(size), Family::configuration("good", 1, 1).text());
+  for (std::int64_t width = 2; width <= 20; ++width) {
+    winners.emplace(problem(101 + width), Family::configuration("good", width, 1).text());
+  }
+  const auto found = cross_tried(evaluator, winners, {problem(100), problem(103)}, StopCondition());
+  CHECK(found.at(problem(100)) == Family::configuration("good", 16, 1).text());
+  CHECK(found.at(problem(103)) == Family::configuration("good", 16, 1).text());
+  CHECK(found.at(problem(121)) == winners.at(problem(121)));  // not asked for
+}
+
 TEST_CASE("where nothing can run, or time is over, winners stay as they are") {
   const Family family;
   FakeEvaluator evaluator(family);
