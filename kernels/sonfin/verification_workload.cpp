@@ -206,9 +206,10 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
     const std::int64_t row = work.order[at(position)];
     const std::int64_t group =
         kind == RowKind::near_group ? visited[at(random.below(static_cast<std::int64_t>(visited.size())))] : 0;
-    // The rows after them contradict the lessons of far rows.
+    // The rows after them contradict the lessons of far rows; and the last row those of its group, since nobody would
+    // miss a lesson that was learnt before.
     const bool far_row = kind == RowKind::first_far || kind == RowKind::second_far;
-    topics[at(row)] = kind == RowKind::near_group ? group : far_row ? 0 : 1;
+    topics[at(row)] = (kind == RowKind::near_group ? group : far_row ? 0 : 1) + (position == samples - 1 ? 1 : 0);
     const std::vector<double> place = geometry.anchor(group);
     double previous_sign = 0.0;
     for (std::int64_t j = 0; j < dim; ++j) {
