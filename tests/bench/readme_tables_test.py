@@ -74,6 +74,14 @@ class Vintage(unittest.TestCase):
         self.plant("nvidia-h100/whole_runs.json", {**self.today, "date": "2027-01-01T00:00:00Z", "complete": False})
         self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h200")
         self.plant("nvidia-h100/whole_runs.json", {**self.today, "date": "2027-01-01T00:00:00Z", "complete": True})
+        self.plant("nvidia-h100/mapping_table.json", {**self.today, "date": "2027-01-01T00:00:00Z"})
+        self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
+
+    def test_tables_are_of_the_card_of_the_first_sentence_where_that_has_the_same_kernels(self):
+        later = {**self.today, "date": "2027-01-01T00:00:00Z"}
+        self.plant("nvidia-h100/whole_runs.json", later)
+        self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h200")
+        self.plant("nvidia-h100/whole_runs.json", {**later, "templates": {"cuda": {"sonfin-train": 32 * "0"}}})
         self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
 
     def test_a_table_of_today_is_right(self):
