@@ -186,9 +186,9 @@ const std::vector<Path>& paths() {
       // last part with fewer inputs, and as many outputs as there can be; all rows at once;
       // one output.
       perceptron(13, 17, 0, 3, 211, 30, "scheme=neurons block_size=64 blocks=8 input_parts=2"),
-      perceptron(60, 30, 0, 16, 80, 40, "scheme=neurons block_size=256 blocks=32 input_parts=8"),
-      perceptron(20, 9, 0, 10, 29, 29, "scheme=neurons block_size=128 blocks=4 input_parts=2"),
-      perceptron(45, 64, 0, 1, 97, 50, "scheme=neurons block_size=128 blocks=32 input_parts=4"),
+      perceptron(60, 14, 0, 16, 80, 40, "scheme=neurons block_size=128 blocks=16 input_parts=8"),
+      perceptron(20, 9, 0, 10, 29, 29, "scheme=neurons block_size=256 blocks=4 input_parts=2"),
+      perceptron(45, 32, 0, 1, 97, 50, "scheme=neurons block_size=128 blocks=16 input_parts=4"),
       // The inputs divided among the blocks of clusters, kernels/mlp/cuda/cluster.cuh: several layers behind the first
       // one; one layer, and a block without rows; a half with one quad of neurons, more columns than a chunk has, and a
       // part with padding; two passes over the rows, the second of fewer; blocks whose rows are no whole tiles; three
