@@ -11,7 +11,7 @@ using fake::FakeEvaluator;
 using fake::Family;
 using fake::problem;
 
-TEST_CASE("what won at one problem is tried at all others that allow it") {
+TEST_CASE("what won at one problem is tried at its neighbours that allow it") {
   const Family family;
   FakeEvaluator evaluator(family);
   evaluator.noise = evaluator.outliers = 0.0;
