@@ -44,6 +44,11 @@ Path perceptron(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2,
            {"batch", batch}},
           configuration};
 }
+/// Too many threads for the emulator, where it takes minutes.
+Path on_gpu(Path path) {
+  path.on = Path::On::gpu;
+  return path;
+}
 /// All rows at once, in resident blocks: kernels/mlp/cuda/resident.cuh.
 Path resident(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2, std::int64_t outputs, std::int64_t rows,
               const std::string& configuration) {
@@ -189,6 +194,8 @@ const std::vector<Path>& paths() {
       perceptron(60, 14, 0, 16, 80, 40, "scheme=neurons block_size=128 blocks=16 input_parts=8"),
       perceptron(20, 9, 0, 10, 29, 29, "scheme=neurons block_size=256 blocks=4 input_parts=2"),
       perceptron(45, 32, 0, 1, 97, 50, "scheme=neurons block_size=128 blocks=16 input_parts=4"),
+      on_gpu(perceptron(60, 30, 0, 16, 80, 40, "scheme=neurons block_size=256 blocks=32 input_parts=8")),
+      on_gpu(perceptron(45, 64, 0, 1, 97, 50, "scheme=neurons block_size=128 blocks=32 input_parts=4")),
       // The inputs divided among the blocks of clusters, kernels/mlp/cuda/cluster.cuh: several layers behind the first
       // one; one layer, and a block without rows; a half with one quad of neurons, more columns than a chunk has, and a
       // part with padding; two passes over the rows, the second of fewer; blocks whose rows are no whole tiles; three
