@@ -7,6 +7,7 @@ Writes time_against_rules and time_against_dim into FOLDER. Thin dashed lines ar
 on a Tesla C2050 (bench/published/).
 """
 import argparse
+import math
 import csv
 import pathlib
 
@@ -67,9 +68,9 @@ def draw(found, file, fixed, values):
             axes.spines[side].set_visible(False)
     panels[0].set_ylabel("microseconds per sample", fontsize=9)
     order = [label for _, label, _ in ROLES + OLD if label in lines]
-    figure.legend([lines[label] for label in order], order, loc="lower center", ncol=min(4, len(values) + 1),
-                  fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.05 + 0.05 * (len(order) > 4), 1, 1))
+    columns = len(values)  # as wide as the panels
+    figure.legend([lines[label] for label in order], order, loc="lower center", ncol=columns, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.02 + 0.042 * math.ceil(len(order) / columns), 1, 1))
     figure.savefig(file, dpi=110, metadata={"Date": None} if file.suffix == ".svg" else None)
     plt.close(figure)
 
