@@ -37,7 +37,7 @@ import mlp_toman  # noqa: E402
 RESULTS = ROOT / "bench" / "results"
 CELLS = [(32, 16, 1), (640, 16, 1), (256, 256, 1), (1024, 16, 1), (1024, 512, 1), (1024, 1024, 1), (32, 16, 10),
          (640, 16, 10), (256, 256, 10), (1024, 16, 10), (1024, 512, 10), (1024, 1024, 10), (642, 16, 26), (500, 617, 26)]
-COLUMNS = {"pytorch captured": "PyTorch, captured", "gpu-fnn": "GPU-FNN", "atm": "ATM",
+COLUMNS = {"best pytorch": "PyTorch", "gpu-fnn": "GPU-FNN", "atm": "ATM",
            "best captured": "launched, best captured", "fixed": "one fixed mapping", "untuned": "heddle, untuned",
            "default": "heddle, default", "chosen": "heddle, tuned", "floor": "floor of the card"}
 PER_OUTPUTS = "fixed per outputs"  # in the line of means alone
@@ -46,8 +46,9 @@ CLAIMS = {"best captured": "the fastest CUDA graph of kernels that are launched 
           "atm": "ATM, the best published mapping, most of whose time goes into its three launches,"}
 
 
+MAPPINGS, PYTORCH, INDEPENDENT = "mapping_table.json", "pytorch_step.json", "independent.txt"
 #: The tables are of the card of this one wherever that has measured the same kernels.
-CARD_OF = "mapping_table.json"
+CARD_OF = MAPPINGS
 
 
 def newest(name: str, folders: str = "nvidia-*", usable=lambda document: True) -> pathlib.Path:
@@ -72,8 +73,8 @@ def newest_cpu_step() -> pathlib.Path:
 
 def mappings():
     """Document and times by cell of the newest table of mappings, and its folder."""
-    file = newest("mapping_table.json")
-    document, found = mapping_table.load(file, file.parent / "pytorch_step.json", file.parent / "independent.txt")
+    file = newest(MAPPINGS)
+    document, found = mapping_table.load(file, file.with_name(PYTORCH), file.with_name(INDEPENDENT))
     return document, found, file.parent
 
 
@@ -86,17 +87,36 @@ def at_least(ratios: list[float]) -> str:
     return f"{math.floor(min(ratios) * 10) / 10:.1f}"
 
 
+def times(ratios: list[float]) -> tuple[str, str]:
+    """Geometric mean and least, as the first sentence says them."""
+    return f"{mapping_table.geometric_mean(ratios):.1f} times", f"{at_least(ratios)} at least"
+
+
+def other_cards(file: pathlib.Path) -> list[pathlib.Path]:
+    """Whole tables of that name of the same kernels, in the folders of other cards."""
+    kernels = vintage.templates(vintage.read(file))
+    return [other for other in sorted(RESULTS.glob(f"nvidia-*/{file.name}"))
+            if other != file and kernels and vintage.templates(vintage.read(other)) == kernels
+            and json.loads(other.read_text()).get("complete", True)]
+
+
 def claim() -> str:
-    document, found, _ = mappings()
+    document, found, folder = mappings()
     single = {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
     role = next(role for role in CLAIMS if any(role in cell for cell in single.values()))
     ratios = list(mapping_table.ratios(single, role).values())
-    said = (f"On {card(document)}, {CLAIMS[role]} takes {mapping_table.geometric_mean(ratios):.1f} times as long for a sample as "
-            f"heddle: geometric mean of {len(ratios)} sizes with one output, {at_least(ratios)} times at least.")
+    mean, least = times(ratios)
+    said = (f"On {card(document)}, {CLAIMS[role]} takes {mean} as long for a sample as heddle: geometric mean of {len(ratios)} sizes "
+            f"with one output, {least}.")
     best = list(mapping_table.ratios_at_best(single, found, role).values())
-    if role == "best captured" and best != ratios:
+    if role == "best captured" and times(best) != (mean, least):
         said += (" For some sizes the search missed the fastest graph, since that of a larger size takes less time; with the least "
-                 f"time of all larger sizes in its place it is {mapping_table.geometric_mean(best):.1f} times, {at_least(best)} at least.")
+                 f"time of all larger sizes in its place it is {', '.join(times(best))}.")
+    for file in other_cards(folder / MAPPINGS):
+        document, found = mapping_table.load(file)
+        ratios = list(mapping_table.ratios({sizes: cell for sizes, cell in found.items() if sizes[2] == 1}, role).values())
+        if ratios:
+            said += f" On {card(document)} it is {', '.join(times(ratios))}."
     return said
 
 
@@ -117,17 +137,19 @@ def gpu() -> str:
             figures = " | ".join(mapping_table.digits(found[sizes][role][0]) if role in found[sizes] else "–" for role in roles)
             lines.append(f"| {mapping_table.name(sizes)} | {figures} |")
     lines += [""] + [f"- {COLUMNS[role]}: {mapping_table.meaning(document, role)}" for role in roles]
-    if any(role.startswith("pytorch") for role in roles):
-        lines[-len(roles) + roles.index("pytorch captured")] += f" ({mapping_table.pytorch_setting(folder / 'pytorch_step.json')})"
+    if "best pytorch" in roles:
+        lines[-len(roles) + roles.index("best pytorch")] += (
+            f" ({mapping_table.pytorch_setting(folder / PYTORCH)}; measured {mapping_table.origin(folder / MAPPINGS, folder / PYTORCH)})")
     for outputs in sorted({sizes[2] for sizes in found}):
         part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
         if len(part) < 42:
             continue
         said = []
-        for role in ("best captured", "gpu-fnn", "atm", "pytorch captured", "fixed", PER_OUTPUTS, "untuned", "default"):
+        for role in ("best captured", "gpu-fnn", "atm", "best pytorch", "fixed", PER_OUTPUTS, "untuned", "default"):
             ratios = list(mapping_table.ratios(part, role).values())
             if ratios and (role in roles or role not in COLUMNS):
-                said.append(f"{COLUMNS.get(role, 'one fixed mapping for this number of outputs')} {mean_and_least(ratios)}")
+                of = f" of {len(ratios)} sizes" if len(ratios) != len(part) else ""
+                said.append(f"{COLUMNS.get(role, 'one fixed mapping for this number of outputs')} {mean_and_least(ratios)}{of}")
             best = list(mapping_table.ratios_at_best(part, found, role).values())
             if ratios and role == "best captured" and best != ratios:
                 said[-1] += f", no slower than at any larger size {mean_and_least(best)}"
@@ -200,7 +222,7 @@ def cpu() -> str:
 TABLES = {"claim": claim, "gpu": gpu, "plots": plots, "runs": runs, "prediction": prediction, "least squares": least_squares,
           "perceptrons": perceptrons, "toman": toman, "cpu": cpu}
 # What each is made from, as far as heddle's kernels were measured for it: the newest of that name.
-FILES = {"claim": "mapping_table.json", "gpu": "mapping_table.json", "plots": "mapping_lines.json", "runs": "whole_runs.json",
+FILES = {"claim": MAPPINGS, "gpu": MAPPINGS, "plots": "mapping_lines.json", "runs": "whole_runs.json",
          "prediction": "predict_table.json", "least squares": "tsk_table.json", "perceptrons": "mlp_published.json",
          "toman": "mlp_toman.json", "cpu": "cpu_step.json"}
 # As the line near the front calls them; the claim is of the same file as the mappings.
