@@ -1,10 +1,14 @@
 // How many threads share a launch on a machine that has other work too.
 #pragma once
 
+#include <optional>
+
 namespace heddle {
 
 /// While other programs take cores, the threads of a team mostly wait for the one that has none. Half as many threads,
-/// with twice the work each, are then faster. Results do not depend on the number of threads, only times do.
+/// with twice the work each, may then be faster. Whether they are is tried, where the work of a launch can be counted:
+/// many threads that lose little each lose as much together as two of which one has no core, but half of them are
+/// slower. Results do not depend on the number of threads, only times do.
 ///
 /// Has no clock of its own, so that it can be tested. From one thread.
 class TeamSize {
@@ -15,18 +19,36 @@ class TeamSize {
   [[nodiscard]] int of(int parts) const noexcept;
 
   /// Call after a launch. `seconds`: its wall time. `lost`: the time in which its threads had work and no core, summed
-  /// over the threads. If `lost` stays above a third of the time, the next launches get half as many threads. Later
-  /// more threads are tried again, since the machine may be quiet by then; the waiting time doubles with each try.
-  void count(double seconds, double lost) noexcept;
+  /// over the threads. `meetings`: how often its threads met, which is how much work it was; 0 if they did not, or one
+  /// thread was alone. If `lost` stays above a third of the time, the next launches get half as many threads, and keep
+  /// them if a meeting then takes less time, or nobody knows. Later more threads are tried again, since the machine may
+  /// be quiet by then. The waiting time doubles with each try that was in vain.
+  void count(double seconds, double lost, unsigned meetings) noexcept;
 
-  /// Whether launches have fewer threads at present.
-  [[nodiscard]] bool reduced() const noexcept { return halvings_ > 0; }
+  /// Whether launches have fewer threads at present, and not to try that.
+  [[nodiscard]] bool reduced() const noexcept { return halvings_ > 0 && !trial_; }
 
  private:
+  /// Time and work of the latest launches with the present size, as far as work was counted.
+  struct Pace {
+    double seconds = 0.0, meetings = 0.0;
+  };
+
+  struct Trial {
+    int change;     ///< of `halvings_`: 1 with fewer threads, -1 with more
+    double before;  ///< seconds a meeting
+  };
+
+  void begin(int change) noexcept;
+  void judge(const Trial& trial) noexcept;
+
   int halvings_ = 0;
+  Pace pace_;
+  std::optional<Trial> trial_;
   double excess_ = 0.0;  ///< seconds lost beyond a third of the time; falls while it is less
-  double calm_ = 0.0;    ///< seconds of launches with fewer threads
+  double calm_ = 0.0;    ///< seconds of launches since the size was last changed or tried
   double patience_;      ///< seconds until more threads are tried
+  double reluctance_;    ///< seconds until fewer threads are tried once more, after they were slower; 0 before that
 };
 
 }  // namespace heddle

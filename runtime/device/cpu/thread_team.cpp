@@ -172,7 +172,7 @@ cpu::LaunchContext ThreadTeam::context(int thread) const {
   return {.thread = thread, .threads = threads_, .arrivals = arrivals_.back().get(), .wait = wait, .wake = wake};
 }
 
-void ThreadTeam::take_part(int thread) {
+unsigned ThreadTeam::take_part(int thread) {
   const cpu::LaunchContext own = context(thread);
   cpu::Arrival& arrival = own.arrivals[thread];
   unbind_in_time(arrival);
@@ -180,7 +180,9 @@ void ThreadTeam::take_part(int thread) {
   const double ran = own_time();
   kernel_(own, arguments_);
   arrival.lost += std::max(0.0, (now() - started_) - (own_time() - ran) - arrival.slept);
+  const unsigned meetings = arrival.round;
   reach(arrival, kDone);
+  return meetings;
 }
 
 void ThreadTeam::work(Worker& worker) {
@@ -194,11 +196,11 @@ void ThreadTeam::work(Worker& worker) {
   }
 }
 
-double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int threads) {
+ThreadTeam::Outcome ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int threads) {
   if (threads == 1) {
     cpu::Arrival alone{};
     kernel({.thread = 0, .threads = 1, .arrivals = &alone, .wait = wait, .wake = wake}, arguments);
-    return 0.0;
+    return {};
   }
   grow(threads);
   kernel_ = kernel;
@@ -217,11 +219,10 @@ double ThreadTeam::launch(cpu::Kernel kernel, void* const* arguments, int thread
     const unsigned next = launch.round + 1;
     reach(launch, next < kDone ? next : 1);
   }
-  take_part(0);
+  Outcome outcome{.lost = 0.0, .meetings = take_part(0)};
   for (int other = 1; other < threads; ++other) wait(context(0), other, kDone);
-  double lost = 0.0;
-  for (int i = 0; i < threads; ++i) lost += arrivals[i].lost;
-  return lost;
+  for (int i = 0; i < threads; ++i) outcome.lost += arrivals[i].lost;
+  return outcome;
 }
 
 void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
@@ -233,8 +234,8 @@ void ThreadTeam::run(cpu::Kernel kernel, void* const* arguments, int threads) {
 void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int parts) {
   const std::lock_guard turn(turn_);
   const double start = now();
-  const double lost = launch(kernel, arguments, size_.of(parts));
-  size_.count(now() - start, lost);
+  const Outcome outcome = launch(kernel, arguments, size_.of(parts));
+  size_.count(now() - start, outcome.lost, outcome.meetings);
 }
 
 }  // namespace heddle

@@ -28,11 +28,16 @@ class ThreadTeam {
 
  private:
   struct Worker;
-  /// Returns the seconds that its threads together lost, as TeamSize::count() takes them.
-  double launch(cpu::Kernel kernel, void* const* arguments, int threads);
+  /// As TeamSize::count() takes them.
+  struct Outcome {
+    double lost = 0.0;
+    unsigned meetings = 0;
+  };
+  Outcome launch(cpu::Kernel kernel, void* const* arguments, int threads);
   void grow(int threads);
   void work(Worker& worker);
-  void take_part(int thread);
+  /// How often this thread has met the others.
+  unsigned take_part(int thread);
   [[nodiscard]] cpu::LaunchContext context(int thread) const;
 
   std::mutex turn_;  ///< of everything below
