@@ -13,7 +13,8 @@ PUBLISHED = pathlib.Path(__file__).resolve().parent.parent / "published" / "tota
 WAYS = {"cpu": "CPU", "gpu-fnn": "GPU-FNN, host decides", "atm": "ATM", "captured": "launched, captured", "heddle": "heddle"}
 MEANINGS = {
     "cpu": "heddle on the CPU of the same machine ({cores} cores), {cpu_tuned}{cpu_runs}; in brackets its threads",
-    "gpu-fnn": "as published, the host decides about every rule; it reads nothing back once the most rules are there",
+    "gpu-fnn": "as published, the host decides about every rule; it reads nothing back once the most rules are there; none where a row has "
+               "more inputs than a block has threads",
     "atm": "architecture-aware thread mapping, its space searched for every number of rules that the network passes through",
     "captured": "what heddle launches for every sample, captured in a graph, searched likewise",
     "heddle": "{heddle_tuned}",
@@ -83,6 +84,10 @@ def times_of(entry, ways):
     return [number(per_epoch(runs[way]), 3) + threads(runs[way]) if way in runs else "–" for way in ways]
 
 
+def configurations(count):
+    return f"{count} configuration{'' if count == 1 else 's'}"
+
+
 def searches(document):
     """How many configurations were tried at least for a number of rules, and what was hardly searched."""
     for way in ways_of(document):
@@ -90,13 +95,13 @@ def searches(document):
                  if "fewest_configurations_tried" in entry["runs"].get(way, {})}
         if tried:
             least = min(tried, key=tried.get)
-            yield f"- {WAYS[way]}: at least {tried[least]} configurations were tried for {SEARCHED_FOR.get(way, 'every number of rules')} ({least})"
+            yield f"- {WAYS[way]}: at least {configurations(tried[least])} {'was' if tried[least] == 1 else 'were'} tried for {SEARCHED_FOR.get(way, 'every number of rules')} ({least})"
         elif way in SEARCHED:
             yield f"- {WAYS[way]}: how many configurations were tried is not recorded"
         allowed = {entry["name"]: entry["runs"].get(way, {}).get("configurations_allowed", FEWEST) for entry in document["sets"]}
         for name, count in tried.items():
             if count < min(FEWEST, allowed[name]):
-                yield (f"- **{WAYS[way]} on {name} was hardly searched**: {count} configurations for "
+                yield (f"- **{WAYS[way]} on {name} was hardly searched**: {configurations(count)} for "
                        f"{SEARCHED_FOR.get(way, 'some number of rules')}, where {FEWEST} are the least")
 
 
