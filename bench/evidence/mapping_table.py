@@ -34,7 +34,7 @@ MEANINGS = {
     "independent gpu-fnn": "GPU-FNN as somebody else wrote it, without the rule decision",
     "independent fused": "the best fused step of three launches as somebody else wrote it, without the rule decision",
     "independent fused captured": "the same captured in a graph",
-    "best pytorch": "PyTorch without the rule decision, the fastest of its ways: operation by operation, captured, compiled and captured",
+    "best pytorch": "PyTorch without the rule decision, the fastest of three ways: operation by operation, these in a CUDA graph, torch.compile's program in one",
     "pytorch captured": "PyTorch without the rule decision, a captured graph of many samples",
     "pytorch compiled": "PyTorch without the rule decision, what torch.compile makes of one sample's step, in a captured graph of many",
     "pytorch eager": "PyTorch without the rule decision, operation by operation",

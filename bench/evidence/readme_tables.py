@@ -51,19 +51,30 @@ MAPPINGS, PYTORCH, INDEPENDENT = "mapping_table.json", "pytorch_step.json", "ind
 CARD_OF = MAPPINGS
 
 
-def newest(name: str, folders: str = "nvidia-*", usable=lambda document: True) -> pathlib.Path:
-    """The file of that name that was measured last and to the end, on whichever device of `folders`; one without a date counts
-    as older. Of those with the same kernels that of the card of the first sentence."""
+def measured(name: str, folders: str = "nvidia-*", usable=lambda document: True) -> list[pathlib.Path]:
+    """The files of that name that were measured to the end, on the devices of `folders`; the newest first, and those without a
+    date last."""
     documents = [(json.loads(file.read_text()), file) for file in RESULTS.glob(f"{folders}/{name}")]
     files = [(document.get("date", ""), file) for document, file in documents
              if document.get("complete", True) and usable(document)]
     if not files:
         raise FileNotFoundError(f"{RESULTS} has no {folders}/{name}")
-    latest = max(files)[1]
-    kernels = vintage.templates(vintage.read(latest))
-    alike = [file for _, file in files if kernels and vintage.templates(vintage.read(file)) == kernels]
-    of_first = newest(CARD_OF).with_name(name) if name != CARD_OF and len(alike) > 1 else latest
-    return of_first if of_first in alike else latest
+    return [file for _, file in sorted(files, reverse=True)]
+
+
+def of_same_kernels(files: list[pathlib.Path]) -> list[pathlib.Path]:
+    """The first of them and what was measured with the same kernels; nothing if it does not name them."""
+    kernels = vintage.templates(vintage.read(files[0]))
+    return [file for file in files if kernels and vintage.templates(vintage.read(file)) == kernels]
+
+
+def newest(name: str, folders: str = "nvidia-*", usable=lambda document: True) -> pathlib.Path:
+    """The file of that name that was measured last, on whichever device of `folders`. Of those with the same kernels that of
+    the card of the first sentence."""
+    files = measured(name, folders, usable)
+    alike = of_same_kernels(files)
+    of_first = newest(CARD_OF).with_name(name) if name != CARD_OF and len(alike) > 1 else files[0]
+    return of_first if of_first in alike else files[0]
 
 
 def newest_cpu_step() -> pathlib.Path:
@@ -92,17 +103,13 @@ def times(ratios: list[float]) -> tuple[str, str]:
     return f"{mapping_table.geometric_mean(ratios):.1f} times", f"{at_least(ratios)} at least"
 
 
-def other_cards(file: pathlib.Path) -> list[pathlib.Path]:
-    """Whole tables of that name of the same kernels, in the folders of other cards."""
-    kernels = vintage.templates(vintage.read(file))
-    return [other for other in sorted(RESULTS.glob(f"nvidia-*/{file.name}"))
-            if other != file and kernels and vintage.templates(vintage.read(other)) == kernels
-            and json.loads(other.read_text()).get("complete", True)]
+def of_one_output(found: dict) -> dict:
+    return {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
 
 
 def claim() -> str:
-    document, found, folder = mappings()
-    single = {sizes: cell for sizes, cell in found.items() if sizes[2] == 1}
+    document, found, _ = mappings()
+    single = of_one_output(found)
     role = next(role for role in CLAIMS if any(role in cell for cell in single.values()))
     ratios = list(mapping_table.ratios(single, role).values())
     mean, least = times(ratios)
@@ -112,9 +119,9 @@ def claim() -> str:
     if role == "best captured" and times(best) != (mean, least):
         said += (" For some sizes the search missed the fastest graph, since that of a larger size takes less time; with the least "
                  f"time of all larger sizes in its place it is {', '.join(times(best))}.")
-    for file in other_cards(folder / MAPPINGS):
+    for file in of_same_kernels(measured(MAPPINGS))[1:]:  # of other cards
         document, found = mapping_table.load(file)
-        ratios = list(mapping_table.ratios({sizes: cell for sizes, cell in found.items() if sizes[2] == 1}, role).values())
+        ratios = list(mapping_table.ratios(of_one_output(found), role).values())
         if ratios:
             said += f" On {card(document)} it is {', '.join(times(ratios))}."
     return said
@@ -148,7 +155,7 @@ def gpu() -> str:
         for role in ("best captured", "gpu-fnn", "atm", "best pytorch", "fixed", PER_OUTPUTS, "untuned", "default"):
             ratios = list(mapping_table.ratios(part, role).values())
             if ratios and (role in roles or role not in COLUMNS):
-                of = f" of {len(ratios)} sizes" if len(ratios) != len(part) else ""
+                of = f" over {len(ratios)} sizes" if len(ratios) != len(part) else ""
                 said.append(f"{COLUMNS.get(role, 'one fixed mapping for this number of outputs')} {mean_and_least(ratios)}{of}")
             best = list(mapping_table.ratios_at_best(part, found, role).values())
             if ratios and role == "best captured" and best != ratios:

@@ -84,6 +84,24 @@ class Vintage(unittest.TestCase):
         self.plant("nvidia-h100/whole_runs.json", {**later, "templates": {"cuda": {"sonfin-train": 32 * "0"}}})
         self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
 
+    def table_of_mappings(self, captured, **beside):
+        cell = {"problem": {"rules": 32, "dim": 16, "outputs": 1}, "samples": 64,
+                "entries": [{"roles": [role], "configuration": "", "status": "correct", "median": time, "spread": 0.0}
+                            for role, time in (("chosen", 1.0), ("launched captured", captured))]}
+        return {**self.today, "cells": [cell], **beside}
+
+    def test_the_first_sentence_tells_of_every_card_with_a_whole_table_of_the_same_kernels(self):
+        self.plant("nvidia-h200/mapping_table.json", self.table_of_mappings(4.56))
+        only = readme_tables.claim()
+        self.assertIn("On one a card", only)
+        self.assertIn("4.6 times as long for a sample as heddle: geometric mean of 1 sizes with one output, 4.5 at least.", only)
+        older = {"name": "another", "date": "2026-11-01T00:00:00Z"}
+        for left_out in ({"complete": False}, {"templates": {"cuda": {"sonfin-train": 32 * "0"}}}):
+            self.plant("nvidia-h100/mapping_table.json", self.table_of_mappings(3.0, **older, **left_out))
+            self.assertEqual(readme_tables.claim(), only)
+        self.plant("nvidia-h100/mapping_table.json", self.table_of_mappings(3.0, **older))
+        self.assertEqual(readme_tables.claim(), only + " On one another it is 3.0 times, 3.0 at least.")
+
     def test_a_table_of_today_is_right(self):
         self.assertEqual(self.wrong(self.today), [])
 
@@ -369,6 +387,24 @@ class Mappings(unittest.TestCase):
                            (["launched captured", "x"], "c", "correct", 4.5), (["chosen"], "d", "correct", 1.0)])
         self.assertEqual(roles["best captured"][::2], (4.0, "b"))
         self.assertEqual(mapping_table.ratios({(32, 16, 1): roles}, "best captured"), {(32, 16, 1): 4.0})
+
+    def test_pytorch_stands_there_with_its_fastest_right_way(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        table, pytorch = pathlib.Path(folder.name, "table.json"), pathlib.Path(folder.name, "pytorch.json")
+        problem = {"rules": 32, "dim": 16, "outputs": 1}
+        table.write_text(json.dumps({"cells": [{"problem": problem, "samples": 64, "entries": []}]}))
+        ways = {"eager": (99.0, 0.0), "captured": (9.0, 1e-4), "compiled": (6.0, 1e-4)}
+
+        def found():
+            cells = [{"problem": size, **{way: {"median": time, "spread": 0.0, "worst_error": error}
+                                          for way, (time, error) in ways.items()}} for size in (problem, {**problem, "dim": 17})]
+            pytorch.write_text(json.dumps({"cells": cells}))
+            return mapping_table.load(table, pytorch)[1]
+        self.assertEqual(list(found()), [(32, 16, 1)])
+        self.assertEqual(found()[32, 16, 1]["best pytorch"], (6.0, 0.0, "compiled"))
+        ways["compiled"] = (6.0, 0.5)
+        self.assertEqual(found()[32, 16, 1]["best pytorch"], (9.0, 0.0, "captured"))
 
     def captured(self, times):
         """Cells with a captured baseline of these times, and a chosen one of 1 us."""

@@ -21,7 +21,7 @@ double doubled(double patience) { return std::clamp(2.0 * patience, kLeastPatien
 
 }  // namespace
 
-TeamSize::TeamSize() noexcept : patience_(kLeastPatience), reluctance_(0.0) {}
+TeamSize::TeamSize() noexcept : patience_(kLeastPatience) {}
 
 int TeamSize::of(int parts) const noexcept {
   for (int i = 0; i < halvings_ && parts > 1; ++i) parts = (parts + 1) / 2;

@@ -25,7 +25,7 @@ class TeamSize {
   /// be quiet by then. The waiting time doubles with each try that was in vain.
   void count(double seconds, double lost, unsigned meetings) noexcept;
 
-  /// Whether launches have fewer threads at present, and not to try that.
+  /// Whether launches have fewer threads at present, other than for a trial.
   [[nodiscard]] bool reduced() const noexcept { return halvings_ > 0 && !trial_; }
 
  private:
@@ -45,10 +45,10 @@ class TeamSize {
   int halvings_ = 0;
   Pace pace_;
   std::optional<Trial> trial_;
-  double excess_ = 0.0;  ///< seconds lost beyond a third of the time; falls while it is less
-  double calm_ = 0.0;    ///< seconds of launches since the size was last changed or tried
-  double patience_;      ///< seconds until more threads are tried
-  double reluctance_;    ///< seconds until fewer threads are tried once more, after they were slower; 0 before that
+  double excess_ = 0.0;      ///< seconds lost beyond a third of the time; falls while it is less
+  double calm_ = 0.0;        ///< seconds of launches since the size was last changed or tried
+  double patience_;          ///< seconds until more threads are tried
+  double reluctance_ = 0.0;  ///< seconds until fewer threads are tried once more, after they were slower; 0 before that
 };
 
 }  // namespace heddle
