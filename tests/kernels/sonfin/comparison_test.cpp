@@ -35,7 +35,7 @@ TEST_CASE("a verification accepts plain float32 with room to spare, whatever the
     const int rules = shape[0], dim = shape[1];
     for (const int outputs : {1, 3, 26}) {
       for (const OptionSet& set : option_sets()) {
-        for (std::uint64_t seed = start; seed < start + 5; ++seed) {
+        for (std::uint64_t seed = start; seed < start + 40; ++seed) {
           CAPTURE(rules);
           CAPTURE(dim);
           CAPTURE(outputs);
@@ -115,6 +115,24 @@ TEST_CASE("a verification finds what is wrong, whatever the option set and the s
     // No width may come to the floor; the first two rows may be the only ones of their groups.
     const bool by_chance = wrong.fault == Fault::no_width_floor || wrong.fault == Fault::order_shifted;
     CHECK(found >= (by_chance ? tried * 3 / 4 : tried));
+  }
+}
+
+TEST_CASE("a verification notices that the last sample was not learnt, also in small networks") {
+  const std::uint64_t start = std::random_device{}();
+  for (const auto& [rules, dim] : kShapes) {
+    for (const int outputs : {1, 3, 26}) {
+      for (const OptionSet& set : option_sets()) {
+        for (std::uint64_t seed = start; seed < start + 40; ++seed) {
+          CAPTURE(rules);
+          CAPTURE(dim);
+          CAPTURE(outputs);
+          CAPTURE(set.text());
+          CAPTURE(seed);
+          CHECK_FALSE(compare_plain(growing(rules, dim, outputs, set, seed), Fault::last_sample_unlearnt).accepted);
+        }
+      }
+    }
   }
 }
 

@@ -28,6 +28,7 @@ enum class Fault {
   other_step,   ///< plain in place of scaled and the other way round
   no_width_floor,
   product_of_gaussians,  ///< exp(l) without subtracting the largest: 0 / 0 where firing is deep
+  last_sample_unlearnt,  ///< it is counted all the same
   stale_from_sample_14,  ///< from then on rows are those of the sample before
   nan,
 };
@@ -92,6 +93,7 @@ inline PlainResult train_plain(const Workload& work, Fault fault = Fault::none) 
       loss += 0.5 * static_cast<double>(y[at(o)]) * static_cast<double>(y[at(o)]);
     }
     result.progress.loss += loss;
+    if (fault == Fault::last_sample_unlearnt && i == work.samples() - 1) break;
     for (std::int64_t k = 0; k < rules; ++k) {
       if (fault == Fault::skipped_rule && i == work.samples() - 1 && k == winner) continue;
       float g = 0.0F;
