@@ -49,6 +49,9 @@ double slope(double y, Activation kind) {
   return 1.0;
 }
 
+/// Whether float32 makes the slope by a subtraction, which for a saturated neuron leaves little but rounding.
+bool subtracts(Activation kind) { return kind == kSigmoid || kind == kTanh; }
+
 double norm(const std::vector<double>& values) {
   double squares = 0.0;
   for (const double value : values) squares += value * value;
@@ -170,9 +173,21 @@ std::vector<double> Reference::predict(std::span<const float> rows, Activation h
   return all;
 }
 
+std::vector<double> Reference::growth_of_deltas() const {
+  std::vector<double> growth(at(layers_.count));
+  for (int l = 0; l < layers_.count; ++l) {
+    double squares = 0.0;
+    for (std::int64_t i = layers_.weights_at(l); i < layers_.biases_at(l); ++i) squares += square(parameters_[at(i)]);
+    growth[at(l)] = std::sqrt(squares / static_cast<double>(layers_.sizes[l + 1]));
+  }
+  return growth;
+}
+
 Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_t count, Activation hidden,
                              Activation output) const {
+  constexpr double kRounding = 1e-6;
   const std::size_t inputs = at(layers_.inputs()), outputs = at(layers_.outputs());
+  const std::vector<double> growth = growth_of_deltas();
   Gradient result;
   result.values.resize(parameters_.size());
   result.unsure.resize(at(layers_.count));
@@ -181,8 +196,10 @@ Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_
     const std::span<const float> target = batch.targets.subspan(row * outputs, outputs);
     const Pass pass = forward(batch.rows.subspan(row * inputs, inputs), hidden, output);
     std::vector<double> delta(outputs);
+    double doubt = 0.0;  // by how much rounding may change the norm of `delta`, beyond a millionth of it
     for (std::size_t o = 0; o < outputs; ++o) {
       const double y = pass.values.back()[o], error = y - static_cast<double>(target[o]);
+      doubt += kRounding * (std::abs(y) * std::abs(slope(y, output)) + (subtracts(output) ? std::abs(error) : 0.0));
       result.squares += error * error;
       if (output != kSoftmax) result.loss += 0.5 * error * error;
       if (output == kSoftmax && target[o] > 0.0F) result.loss -= static_cast<double>(target[o]) * std::log(y);
@@ -200,9 +217,11 @@ Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_
         for (std::size_t i = 0; i < x.size(); ++i) before[i] += delta[o] * weights[i];
       }
       for (const double value : delta) *own++ += value;
-      constexpr double kRounding = 1e-6;
-      result.unsure[at(l)] += kRounding * norm(delta) * (1.0 + norm(x));
+      result.unsure[at(l)] += (kRounding * norm(delta) + doubt) * (1.0 + norm(x));
       if (l == 0) break;
+      // Doubts have any direction: a layer multiplies them as it does on average over all.
+      doubt *= growth[at(l)];
+      const double size = norm(before);
       for (std::size_t i = 0; i < x.size(); ++i) {
         if (hidden == kRelu && pass.close_to_0[at(l)][i]) {
           for (int below = 0; below < l; ++below) {
@@ -212,6 +231,8 @@ Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_
         before[i] *= slope(x[i], hidden);
       }
       delta = std::move(before);
+      if (size > 0.0) doubt *= norm(delta) / size;
+      if (subtracts(hidden)) doubt += kRounding * size;
     }
   }
   return result;

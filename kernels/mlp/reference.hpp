@@ -21,8 +21,9 @@ struct Gradient {
   std::vector<double> values;  ///< by the parameters, in their layout
   double squares = 0.0;        ///< of the errors, over the outputs
   double loss = 0.0;           ///< what `values` is the gradient of: half the squares, or the cross-entropy
-  /// By how much rounding to float32 may change the norm of a layer's gradient: in every row a millionth of what the
-  /// row adds, and all that a neuron of ReLU adds whose sum float32 cannot tell from 0.
+  /// By how much rounding to float32 may change the norm of a layer's gradient. In every row: a millionth of what the
+  /// row adds; what a millionth of the outputs, and of the slopes of neurons that may be saturated, comes to in the
+  /// layers before them; and all that a neuron of ReLU adds whose sum float32 cannot tell from 0.
   std::vector<double> unsure;
 };
 
@@ -60,6 +61,9 @@ class Reference {
     std::vector<std::vector<bool>> close_to_0;  ///< of the same: sums that float32 cannot tell from 0
   };
   [[nodiscard]] Pass forward(std::span<const float> row, Activation hidden, Activation output) const;
+  /// By what each layer's weights multiply the norm of what its neurons hand back to those before them: the root mean
+  /// square over all directions.
+  [[nodiscard]] std::vector<double> growth_of_deltas() const;
 
   Layers layers_;
   std::vector<double> parameters_, state_;
