@@ -17,9 +17,6 @@ namespace {
 /// of its group in every input.
 class VerificationGeometry {
  public:
-  /// Between lattice points. From there a rule's firing is 0 in float32; further out, places have fewer bits left for
-  /// their changes: at 40 plain float32 failed with one seed in ten thousand where there is one input.
-  static constexpr double kSpacing = 16.0;
   static constexpr double kFar = 2.0;  // from the first far row to group 0, in every input
   /// From group 0 to the second far row, in units of kFar.
   static constexpr double kSecondFar = 3.0;
@@ -38,6 +35,7 @@ class VerificationGeometry {
     };
     while (!enough_points()) ++base_;
     digits_ = std::max<std::int64_t>(digits_, 1);
+    while (log_firing_of_neighbour() > kUnmoved) spacing_ += 2.0;
     // A power of two, so that group 0 can be placed without rounding.
     while (unit_ * static_cast<double>(base_ - 1) > 1.0) unit_ /= 2.0;
     const double size = static_cast<double>(dim);
@@ -57,7 +55,7 @@ class VerificationGeometry {
         place[at(j)] = place[at(j - digits_)];
         continue;
       }
-      place[at(j)] = (static_cast<double>(group % base_) - 0.5 * static_cast<double>(base_ - 1)) * kSpacing * unit_;
+      place[at(j)] = (static_cast<double>(group % base_) - 0.5 * static_cast<double>(base_ - 1)) * spacing_ * unit_;
       group /= base_;
     }
     return place;
@@ -83,11 +81,33 @@ class VerificationGeometry {
   }
 
  private:
+  /// l of a rule that not even float64 moves: the twins must tie in the reference as they do in float32.
+  static constexpr double kUnmoved = -60.0;
+  /// The largest l of a rule at rows of another group: that of the second twin, which is twice as wide as others, where
+  /// the numbers of the groups differ in one digit, and that is of as few inputs as may be.
+  [[nodiscard]] double log_firing_of_neighbour() const {
+    constexpr double kOffsets = 3.0, kWideTwin = 4.0;  // of row, rule and noise; widths count squared
+    const double inputs = static_cast<double>(dim_ / digits_) / static_cast<double>(dim_);
+    return -depth_ / kWideTwin * inputs * square(spacing_ - kOffsets);
+  }
+
   std::int64_t dim_;
   double depth_;
+  /// Between lattice points, as little as will do: further out, places have fewer bits left for their changes. At 40
+  /// everywhere plain float32 failed with one seed in ten thousand where there is one input.
+  double spacing_ = 10.0;
   std::int64_t base_ = 2, digits_ = 1;
   double unit_ = 1.0, width_ = 1.0, jitter_ = 0.0;
 };
+
+/// Of groups other than that of the twins: 4, or as many more as the lattice has too few points for. In one input more
+/// than kMost of them take bits from the changes of places.
+std::int64_t rules_of_group(std::int64_t rules, std::int64_t dim) {
+  constexpr double kMost = 24.0;
+  std::int64_t size = 4;
+  while (static_cast<double>(rules) > static_cast<double>(size) * std::pow(kMost, static_cast<double>(dim))) size *= 2;
+  return size;
+}
 
 enum class RowKind { near_group, near_twins, near_new_rule, near_second_far, first_far, second_far, third_far };
 
@@ -136,8 +156,8 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
   if (samples < 16) throw std::invalid_argument("a verification needs at least 16 samples");
   const std::int64_t dim = problem.at("dim"), outputs = problem.at("outputs"), present = problem.at("rules") - 1;
   Random random(seed);
-  constexpr std::int64_t kGroupSize = 4;
-  const std::int64_t groups = 1 + (std::max<std::int64_t>(present - 2, 0) + kGroupSize - 1) / kGroupSize;
+  const std::int64_t group_size = rules_of_group(present, dim);
+  const std::int64_t groups = 1 + (std::max<std::int64_t>(present - 2, 0) + group_size - 1) / group_size;
   const VerificationGeometry geometry(groups, dim, set.deep ? 110.0 : 6.0);
   const double unit = geometry.unit();
 
@@ -169,7 +189,7 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
   std::iota(rule_of_slot.begin(), rule_of_slot.end(), 0);
   random.shuffle(rule_of_slot);
   if (present >= 2 && rule_of_slot[0] > rule_of_slot[1]) std::swap(rule_of_slot[0], rule_of_slot[1]);
-  const auto group_of = [](std::int64_t slot) { return slot < 2 ? 0 : 1 + (slot - 2) / kGroupSize; };
+  const auto group_of = [=](std::int64_t slot) { return slot < 2 ? 0 : 1 + (slot - 2) / group_size; };
   std::vector<double> anchor = origin;
   for (std::int64_t slot = 0; slot < present; ++slot) {
     if (slot > 0 && group_of(slot) != group_of(slot - 1)) anchor = geometry.anchor(group_of(slot));

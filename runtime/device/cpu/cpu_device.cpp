@@ -132,7 +132,7 @@ class CpuDevice final : public Device {
   }
 
   std::string contention() override {
-    if (!team_->size().reduced() || std::exchange(told_, true)) return {};
+    if (!team_->reduced() || std::exchange(told_, true)) return {};
     return "cpu: other programs use the cores: fewer threads run while that is so, with the same results";
   }
 

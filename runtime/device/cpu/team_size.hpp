@@ -1,6 +1,9 @@
 // How many threads share a launch on a machine that has other work too.
 #pragma once
 
+#include <compare>
+#include <cstdint>
+#include <map>
 #include <optional>
 
 namespace heddle {
@@ -13,37 +16,51 @@ namespace heddle {
 /// Has no clock of its own, so that it can be tested. From one thread.
 class TeamSize {
  public:
+  /// What a launch runs. Launches of the same kernel in as many parts do the same work between two meetings; of others
+  /// nothing is known.
+  struct Work {
+    std::uintptr_t kernel = 0;
+    int parts = 1;
+    auto operator<=>(const Work&) const = default;
+  };
+
   TeamSize() noexcept;
 
   /// The threads for a launch of `parts` parts: as many, or half of that, or a quarter, ...; at least 1.
   [[nodiscard]] int of(int parts) const noexcept;
 
-  /// Call after a launch. `seconds`: its wall time. `lost`: the time in which its threads had work and no core, summed
-  /// over the threads. `meetings`: how often its threads met, which is how much work it was; 0 if they did not, or one
-  /// thread was alone. If `lost` stays above a third of the time, the next launches get half as many threads, and keep
-  /// them if a meeting then takes less time, or nobody knows. Later more threads are tried again, since the machine may
-  /// be quiet by then. The waiting time doubles with each try that was in vain.
-  void count(double seconds, double lost, unsigned meetings) noexcept;
+  /// Call after a launch on of(work.parts) threads. `seconds`: its wall time. `lost`: the time in which its threads had
+  /// work and no core, summed over the threads. `meetings`: how often its threads met; 0 if they did not, or one thread
+  /// was alone. If `lost` stays above a third of the time, the next launches get half as many threads, and keep them if
+  /// the same work then takes less time, or nobody knows. Later more threads are tried again, since the machine may be
+  /// quiet by then. The waiting time doubles with each try that was in vain.
+  void count(const Work& work, double seconds, double lost, unsigned meetings);
 
   /// Whether launches have fewer threads at present, other than for a trial.
-  [[nodiscard]] bool reduced() const noexcept { return halvings_ > 0 && !trial_; }
+  [[nodiscard]] bool reduced() const noexcept { return halvings_ > (trial_ && trial_->change > 0 ? 1 : 0); }
 
  private:
-  /// Time and work of the latest launches with the present size, as far as work was counted.
+  /// Time and meetings of the latest launches of some work with the present size.
   struct Pace {
     double seconds = 0.0, meetings = 0.0;
+    void add(double more_seconds, unsigned more_meetings) noexcept;
   };
 
   struct Trial {
+    Work work;      ///< whose time decides
     int change;     ///< of `halvings_`: 1 with fewer threads, -1 with more
     double before;  ///< seconds a meeting
+    Pace after;
+    double taken = 0.0;  ///< seconds of all launches since it began
   };
 
-  void begin(int change) noexcept;
+  void try_on(const Work& work, double seconds, unsigned meetings) noexcept;
+  void begin(const Work& work, int change);
   void judge(const Trial& trial) noexcept;
+  void end_trial() noexcept;
 
   int halvings_ = 0;
-  Pace pace_;
+  std::map<Work, Pace> paces_;  ///< since the size was last changed; only of threads that meet
   std::optional<Trial> trial_;
   double excess_ = 0.0;      ///< seconds lost beyond a third of the time; falls while it is less
   double calm_ = 0.0;        ///< seconds of launches since the size was last changed or tried

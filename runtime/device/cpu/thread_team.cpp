@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <cstdint>
 #include <ctime>
 
 namespace heddle {
@@ -235,7 +236,9 @@ void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int par
   const std::lock_guard turn(turn_);
   const double start = now();
   const Outcome outcome = launch(kernel, arguments, size_.of(parts));
-  size_.count(now() - start, outcome.lost, outcome.meetings);
+  size_.count({.kernel = reinterpret_cast<std::uintptr_t>(kernel), .parts = parts}, now() - start, outcome.lost,
+              outcome.meetings);
+  reduced_ = size_.reduced();
 }
 
 }  // namespace heddle

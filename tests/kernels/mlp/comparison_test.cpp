@@ -58,28 +58,42 @@ TEST_CASE("a verification accepts plain float32, whatever the seed") {
   }
 }
 
+/// Whether two gradients differ by more than a twentieth in some layer. Others may differ by chance in next to nothing:
+/// a row of 37 whose output is right.
+bool differ(const Layers& layers, const std::vector<float>& found, const std::vector<float>& right) {
+  for (int l = 0; l < layers.count; ++l) {
+    double difference = 0.0, size = 0.0;
+    for (auto i = at(layers.weights_at(l)); i < at(layers.weights_at(l) + layers.parameters_of(l)); ++i) {
+      difference += square(static_cast<double>(found[i]) - static_cast<double>(right[i]));
+      size += square(static_cast<double>(right[i]));
+    }
+    if (difference > square(0.05) * size) return true;
+  }
+  return false;
+}
+
 TEST_CASE("a verification finds what is wrong, also in narrow and deep networks") {
   const std::uint64_t start = test::sample_seed();
   for (const Fault fault : {Fault::last_row_left_out, Fault::slope_left_out, Fault::last_neuron_left_out}) {
+    int wrong = 0, all = 0;
     for (const Problem& problem : small_problems()) {
-      if (problem.at("inputs") < 4) continue;  // rows without any input may teach next to nothing
-      if (fault != Fault::last_row_left_out && layers_of(problem).count == 1) continue;  // no hidden layer
       for (const OptionSet& set : option_sets(problem.at("batch") < problem.at("rows"), problem.at("batch") == 1)) {
-        if (set.event != OptionSet::Event::none) continue;  // steps that go back learn nothing from the gradient
-        if (set.output == kSoftmax && problem.at("outputs") == 1) continue;  // is always right, and learns nothing
-        if (set.hidden == kRelu) continue;  // a layer of few neurons is often idle, and then nothing is wrong
-        if (fault == Fault::slope_left_out && set.hidden == kLinear) continue;
+        if (set.hidden == kRelu) continue;  // of six layers of one neuron one is idle in almost every draw
         for (std::uint64_t seed = start; seed < start + 20; ++seed) {
           CAPTURE(static_cast<int>(fault));
           CAPTURE(problem.text());
           CAPTURE(set.text());
           CAPTURE(seed);
           const Workload work = verification_workload(problem, set, seed);
-          const Moment before = first_moment(work);
-          CHECK_FALSE(compare_step(work, before, step_plain(work, before, fault)).accepted);
+          const Moment before = first_moment(work), found = step_plain(work, before, fault);
+          ++all;
+          if (!differ(work.layers, found.gradient, step_plain(work, before).gradient)) continue;
+          CHECK_FALSE(compare_step(work, before, found).accepted);
+          ++wrong;
         }
       }
     }
+    CHECK(wrong > all / 4);
   }
 }
 
