@@ -238,7 +238,11 @@ void ThreadTeam::run_adapted(cpu::Kernel kernel, void* const* arguments, int par
   const Outcome outcome = launch(kernel, arguments, size_.of(parts));
   size_.count({.kernel = reinterpret_cast<std::uintptr_t>(kernel), .parts = parts}, now() - start, outcome.lost,
               outcome.meetings);
-  reduced_ = size_.reduced();
+}
+
+bool ThreadTeam::reduced() {
+  const std::lock_guard turn(turn_);
+  return size_.reduced();
 }
 
 }  // namespace heddle

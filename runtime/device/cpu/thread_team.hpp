@@ -1,7 +1,6 @@
 // Threads that wait for work together.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -25,8 +24,10 @@ class ThreadTeam {
   void run(cpu::Kernel kernel, void* const* arguments, int threads);
   /// Runs the `parts` of a launch on as many threads, or on fewer while other programs take their cores.
   void run_adapted(cpu::Kernel kernel, void* const* arguments, int parts);
-  /// Whether launches of run_adapted() have fewer threads at present, other than for a trial. From any thread.
-  [[nodiscard]] bool reduced() const noexcept { return reduced_; }
+  /// Whether launches of run_adapted() have fewer threads at present, other than for a trial. Waits for its turn.
+  [[nodiscard]] bool reduced();
+  /// Not while another thread may launch.
+  [[nodiscard]] TeamSize& size() noexcept { return size_; }
 
  private:
   struct Worker;
@@ -55,7 +56,6 @@ class ThreadTeam {
 
   std::vector<std::unique_ptr<Worker>> workers_;  ///< worker i is thread i + 1
   TeamSize size_;
-  std::atomic<bool> reduced_ = false;  ///< size_.reduced(), for those whose turn it is not
 };
 
 }  // namespace heddle

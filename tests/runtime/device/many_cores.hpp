@@ -15,7 +15,7 @@ class ManyCores final : public Device {
   explicit ManyCores(std::int64_t cores) : identity_(device_->identity()) { identity_.units = cores; }
 
   /// A launch of a second in which a thread had no core all the time, or never.
-  void pretend(bool busy) { team_->size().count(1.0, busy ? 1.0 : 0.0, 0); }
+  void pretend(bool busy) { team_->size().count({}, 1.0, busy ? 1.0 : 0.0, 0); }
   [[nodiscard]] int threads(int parts) const { return team_->size().of(parts); }
 
   std::string label() const override { return device_->label(); }
