@@ -14,8 +14,17 @@ class ManyCores final : public Device {
  public:
   explicit ManyCores(std::int64_t cores) : identity_(device_->identity()) { identity_.units = cores; }
 
-  /// A launch of a second in which a thread had no core all the time, or never.
-  void pretend(bool busy) { team_->size().count({}, 1.0, busy ? 1.0 : 0.0, 0); }
+  /// As after launches in which a thread had no core: there are fewer threads than now.
+  void lose_cores() {
+    const int before = threads(kMany);
+    do count(1.0);
+    while (threads(kMany) >= before);
+  }
+  /// As after launches in which no thread waited for a core: there are as many threads as parts.
+  void regain_cores() {
+    do count(0.0);
+    while (threads(kMany) < kMany);
+  }
   [[nodiscard]] int threads(int parts) const { return team_->size().of(parts); }
 
   std::string label() const override { return device_->label(); }
@@ -32,6 +41,10 @@ class ManyCores final : public Device {
   }
 
  private:
+  static constexpr int kMany = 1 << 20;
+  /// A launch of a second; one that is on trial is given up with it.
+  void count(double lost) { team_->size().count({}, 1.0, lost, 0); }
+
   std::shared_ptr<ThreadTeam> team_ = std::make_shared<ThreadTeam>();
   std::unique_ptr<Device> device_ = open_cpu_device(team_);
   DeviceIdentity identity_;

@@ -142,7 +142,7 @@ TEST_CASE("a team that becomes smaller and larger between epochs changes no bit"
                                   observer);
   };
   test::ManyCores quiet(5);
-  const TrainingResult expected = train(quiet, {.epoch = [&](const EpochReport&) { quiet.pretend(false); }});
+  const TrainingResult expected = train(quiet, {.epoch = [&](const EpochReport&) { quiet.regain_cores(); }});
   CHECK(expected.epochs.back().mappings.back().configuration.find("threads=5") != std::string::npos);
   for (const unsigned seed : {1U, 2U, 3U}) {
     std::mt19937 random(seed);
@@ -152,9 +152,9 @@ TEST_CASE("a team that becomes smaller and larger between epochs changes no bit"
     const TrainingResult result = train(busy, {.epoch =
                                                    [&](const EpochReport&) {
                                                      const bool smaller = random() % 3 == 0;
-                                                     if (smaller) busy.pretend(true);
+                                                     if (smaller) busy.lose_cores();
                                                      // The machine of the test may be busy by itself.
-                                                     while (!smaller && busy.threads(5) < 5) busy.pretend(false);
+                                                     if (!smaller) busy.regain_cores();
                                                      sizes.insert(busy.threads(5));
                                                    },
                                                .notice = [&](const std::string& line) { lines.push_back(line); }});

@@ -107,16 +107,16 @@ TEST_CASE("tsk: a team that becomes smaller and larger between reports changes n
       }
       test::ManyCores quiet(5);
       const TrainingResult expected =
-          tsk.train(quiet, {}, job, {.epoch = [&](const EpochReport&) { quiet.pretend(false); }});
+          tsk.train(quiet, {}, job, {.epoch = [&](const EpochReport&) { quiet.regain_cores(); }});
       CHECK(expected.epochs.back().mappings.back().configuration.find("threads=5") != std::string::npos);
       std::mt19937 random(2);
       std::set<int> sizes;
       test::ManyCores busy(5);
       const TrainingResult result = tsk.train(busy, {}, job, {.epoch = [&](const EpochReport&) {
                                                 const bool smaller = random() % 3 == 0;
-                                                if (smaller) busy.pretend(true);
+                                                if (smaller) busy.lose_cores();
                                                 // The machine of the test may be busy by itself.
-                                                while (!smaller && busy.threads(5) < 5) busy.pretend(false);
+                                                if (!smaller) busy.regain_cores();
                                                 sizes.insert(busy.threads(5));
                                               }});
       CHECK(sizes.size() > 1);
