@@ -17,12 +17,16 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Half units in the last place by which a verification may move parameters: those of plain float32 were up to 40 away.
 constexpr double kRoundings = 64.0;
+/// The same of a new rule's widths, which come from a sum over the inputs, for the square root of their number: float32
+/// that adds one after the other was up to 2.5 away.
+constexpr double kRoundingsOfSum = 4.0;
 
 double finite_or_infinite(double value) { return std::isnan(value) ? kInfinity : value; }
 
-/// Squared norms of what parameters should have changed by, of what is wrong with them, and of what they should be.
+/// Squared norms of what parameters should have changed by, of what is wrong with them, of what they should be, and of
+/// what rounding explains of their values before they changed.
 struct Deviation {
-  double change = 0.0, difference = 0.0, size = 0.0;
+  double change = 0.0, difference = 0.0, size = 0.0, rounding = 0.0;
   void add(double before, double expected, double found) {
     change += square(expected - before);
     difference += square(found - expected);
@@ -32,14 +36,16 @@ struct Deviation {
     change += other.change;
     difference += other.difference;
     size += other.size;
+    rounding += other.rounding;
     return *this;
   }
-  [[nodiscard]] double relative() const {
-    return finite_or_infinite(change > 0.0 ? std::sqrt(difference / change) : difference);
-  }
+  [[nodiscard]] double relative() const { return beyond(0.0); }
   /// Without what float32 parameters cannot keep of their changes.
-  [[nodiscard]] double beyond_rounding() const {
-    const double rest = std::sqrt(difference) - kRoundings * 0x1p-24 * std::sqrt(size);
+  [[nodiscard]] double beyond_rounding() const { return beyond(kRoundings * 0x1p-24 * std::sqrt(size)); }
+
+ private:
+  [[nodiscard]] double beyond(double allowed) const {
+    const double rest = std::sqrt(difference) - std::sqrt(rounding) - allowed;
     return finite_or_infinite((rest > 0.0 || std::isnan(rest) ? rest : 0.0) /
                               std::max(std::sqrt(change), std::numeric_limits<double>::min()));
   }
@@ -56,6 +62,9 @@ std::array<Deviation, 3> deviations_of_rule(const Expectation& expected, const N
   for (std::int64_t i = k * expected.dim; i < (k + 1) * expected.dim; ++i) {
     kinds[0].add(before.centres[at(i)], expected.centres[at(i)], after.centres[at(i)]);
     kinds[1].add(before.widths[at(i)], expected.widths[at(i)], after.widths[at(i)]);
+  }
+  if (k >= expected.present) {
+    kinds[1].rounding = square(kRoundingsOfSum * 0x1p-24) * static_cast<double>(expected.dim) * kinds[1].size;
   }
   for (std::int64_t i = k * expected.outputs; i < (k + 1) * expected.outputs; ++i) {
     kinds[2].add(before.consequents[at(i)], expected.consequents[at(i)], after.consequents[at(i)]);
@@ -84,6 +93,7 @@ Expectation expectation(const Workload& work, std::int64_t samples) {
                        .outputs = outputs,
                        .rules = 0,
                        .samples = samples,
+                       .present = work.network.rules(),
                        .loss = 0.0,
                        .before = work.network,
                        .centres = {},
@@ -124,18 +134,26 @@ Accuracy compare_training(const Expectation& expected, const Network& after, con
 
   std::vector<Deviation> of_rules(at(rules));
   std::array<Deviation, 3> of_kinds;
+  std::array<double, 3> sizes{};
   Deviation total;
   double largest_change = 0.0;
   for (std::int64_t k = 0; k < rules; ++k) {
-    const std::array<Deviation, 3> kinds = deviations_of_rule(expected, after, k);
+    std::array<Deviation, 3> kinds = deviations_of_rule(expected, after, k);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       of_rules[at(k)] += kinds[i];
+      sizes[i] += kinds[i].size;
       // Parameters that must stay as they are have nothing to round.
-      of_kinds[i] +=
-          kinds[i].change > 0.0 ? kinds[i] : Deviation{.change = 0.0, .difference = kinds[i].difference, .size = 0.0};
+      if (kinds[i].change == 0.0) kinds[i].size = 0.0;
+      of_kinds[i] += kinds[i];
     }
     total += of_rules[at(k)];
     largest_change = std::max(largest_change, of_rules[at(k)].change);
+  }
+
+  // Unless nothing should change at all: a rule that is alone changes no antecedents, but in float32 its output is not
+  // its consequent to the last bit.
+  for (std::size_t i = 0; i < of_kinds.size(); ++i) {
+    if (of_kinds[i].change == 0.0) of_kinds[i].size = sizes[i];
   }
 
   Accuracy accuracy{.accepted = true, .worst_error = 0.0, .message = {}};
@@ -181,6 +199,7 @@ double distance_of_training(const Network& expected, const Progress& expected_pr
                                .outputs = expected.outputs,
                                .rules = expected_progress.rules,
                                .samples = expected_progress.position,
+                               .present = expected_progress.rules,
                                .loss = expected_progress.loss,
                                .before = {},
                                .centres = {expected.centres.begin(), expected.centres.end()},

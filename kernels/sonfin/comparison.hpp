@@ -13,6 +13,7 @@ namespace heddle::sonfin {
 /// The result of the reference on a workload, sample after sample.
 struct Expectation {
   std::int64_t dim = 0, outputs = 0, rules = 0, samples = 0;
+  std::int64_t present = 0;                          ///< of `rules`: those that were there before
   double loss = 0.0;                                 ///< sum of E
   Network before;                                    ///< with what the rules that were added were made with
   std::vector<double> centres, widths, consequents;  ///< after; shapes as in Network
@@ -23,8 +24,9 @@ struct Expectation {
 
 /// The changes of all parameters from `expected.before` to `after`, against those of the reference: over all
 /// parameters the norm of the difference is at most 0.1 % of the norm of the change; for every rule whose change
-/// exceeds a millionth of the largest, and for all centres, all widths and all consequents, at most 1 %. `progress`
-/// must agree in rules, position and (to 0.1 %) loss.
+/// exceeds a millionth of the largest, and for all centres, all widths and all consequents, at most 1 %. Rounding is
+/// allowed for: that of the sum over the inputs which a new rule's widths are made of, and that of parameters of which
+/// each kind as a whole keeps no more. `progress` must agree in rules, position and (to 0.1 %) loss.
 [[nodiscard]] Accuracy compare_training(const Expectation& expected, const Network& after, const Progress& progress);
 
 /// How far `after` is from the reference, in units of what rounding explains: a parameter that is rounded to float32

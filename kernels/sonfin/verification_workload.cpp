@@ -87,7 +87,8 @@ class VerificationGeometry {
   /// the numbers of the groups differ in one digit, and that is of as few inputs as may be.
   [[nodiscard]] double log_firing_of_neighbour() const {
     constexpr double kOffsets = 3.0, kWideTwin = 4.0;  // of row, rule and noise; widths count squared
-    const double inputs = static_cast<double>(dim_ / digits_) / static_cast<double>(dim_);
+    const std::int64_t differing = dim_ / digits_;
+    const double inputs = static_cast<double>(differing) / static_cast<double>(dim_);
     return -depth_ / kWideTwin * inputs * square(spacing_ - kOffsets);
   }
 

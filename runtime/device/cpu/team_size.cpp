@@ -1,6 +1,8 @@
 #include "heddle/runtime/device/cpu/team_size.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -14,6 +16,10 @@ constexpr double kTolerance = 0.012;  // seconds
 constexpr double kLeastPatience = 0.25, kMostPatience = 4.0;  // seconds
 // How long a size is tried: again several time slices. As far back the pace before it is known.
 constexpr double kTrial = 0.025;  // seconds
+// Time between two trials, in times of the first: a launch may take longer than kTrial.
+constexpr double kTrialsApart = 20.0;
+// Of so many kernels the pace is kept.
+constexpr std::size_t kMostPaces = 64;
 // Until a trial of work that does not come back is given up.
 constexpr double kLongestTrial = 1.0;  // seconds
 // Fewer threads are to be faster by so much, because times differ from trial to trial.
@@ -30,62 +36,60 @@ int TeamSize::of(int parts) const noexcept {
   return parts;
 }
 
-void TeamSize::Pace::add(double more_seconds, unsigned more_meetings) noexcept {
-  seconds += more_seconds;
-  meetings += more_meetings;
+void TeamSize::add_pace(const Work& work, double seconds, unsigned meetings) {
+  if (paces_.size() == kMostPaces && !paces_.contains(work)) paces_.clear();
+  Pace& pace = paces_[work];
+  if (pace.seconds > kTrial) pace = {.seconds = pace.seconds / 2, .meetings = pace.meetings / 2};
+  pace.seconds += seconds;
+  pace.meetings += meetings;
 }
 
 void TeamSize::count(const Work& work, double seconds, double lost, unsigned meetings) {
   if (trial_) return try_on(work, seconds, meetings);
-  Pace* known = nullptr;
-  if (meetings > 0) {
-    known = &paces_[work];
-    if (known->seconds > kTrial) *known = {.seconds = known->seconds / 2, .meetings = known->meetings / 2};
-    known->add(seconds, meetings);
-  }
+  if (meetings > 0) add_pace(work, seconds, meetings);
   calm_ += seconds;
   excess_ = std::max(0.0, excess_ + lost - kMostLost * seconds);
   if (excess_ > kTolerance && calm_ >= reluctance_) {
-    begin(work, 1);
-  } else if (halvings_ > 0 && calm_ >= patience_ && (known != nullptr || excess_ <= kTolerance)) {
+    begin(1, meetings > 0);
+  } else if (halvings_ > 0 && calm_ >= patience_ && (meetings > 0 || excess_ <= kTolerance)) {
     patience_ = doubled(patience_);
-    begin(work, -1);
+    begin(-1, meetings > 0);
   }
 }
 
 void TeamSize::try_on(const Work& work, double seconds, unsigned meetings) noexcept {
   trial_->taken += seconds;
-  if (work == trial_->work) {
+  const auto known = trial_->before.find(work);
+  if (known != trial_->before.end()) {
     if (of(work.parts) == 1) return end_trial();  // nobody will know; a thread alone loses nothing
-    if (meetings > 0) trial_->after.add(seconds, meetings);
-    if (meetings > 0 && trial_->after.seconds >= kTrial) return judge(*trial_);
+    if (meetings > 0) {
+      trial_->found += seconds;
+      trial_->expected += known->second.seconds / known->second.meetings * meetings;
+    }
+    if (trial_->found >= kTrial) return judge(*trial_);
   }
-  if (trial_->taken < kLongestTrial) return;
-  halvings_ -= trial_->change;
-  end_trial();
+  if (trial_->taken >= kLongestTrial) take_back(*trial_);
 }
 
-void TeamSize::begin(const Work& work, int change) {
+void TeamSize::begin(int change, bool judged) {
   halvings_ += change;
-  const auto known = paces_.find(work);
-  if (known != paces_.end()) {
-    trial_ = {.work = work, .change = change, .before = known->second.seconds / known->second.meetings, .after = {}};
-  }
+  if (judged) trial_ = {.change = change, .before = std::move(paces_)};
   paces_.clear();
   excess_ = calm_ = 0.0;
 }
 
 void TeamSize::judge(const Trial& trial) noexcept {
-  const double after = trial.after.seconds / trial.after.meetings;
   const bool fewer = trial.change > 0;
-  if (fewer ? after >= kGain * trial.before : trial.before < kGain * after) {
-    halvings_ -= trial.change;
-    if (fewer) reluctance_ = doubled(reluctance_);
-  } else if (fewer) {
-    reluctance_ = 0.0;
-  } else {
-    patience_ = kLeastPatience;  // the machine has changed
-  }
+  if (fewer ? trial.found >= kGain * trial.expected : trial.expected < kGain * trial.found) return take_back(trial);
+  (fewer ? reluctance_ : patience_) = fewer ? 0.0 : kLeastPatience;  // the machine has changed
+  end_trial();
+}
+
+void TeamSize::take_back(const Trial& trial) noexcept {
+  halvings_ -= trial.change;
+  double& waiting = trial.change > 0 ? reluctance_ : patience_;
+  if (trial.change > 0) waiting = doubled(waiting);
+  waiting = std::max(waiting, kTrialsApart * trial.taken);
   end_trial();
 }
 

@@ -43,24 +43,26 @@ class TeamSize {
   /// Time and meetings of the latest launches of some work with the present size.
   struct Pace {
     double seconds = 0.0, meetings = 0.0;
-    void add(double more_seconds, unsigned more_meetings) noexcept;
   };
+  using Paces = std::map<Work, Pace>;
 
   struct Trial {
-    Work work;      ///< whose time decides
-    int change;     ///< of `halvings_`: 1 with fewer threads, -1 with more
-    double before;  ///< seconds a meeting
-    Pace after;
+    int change;    ///< of `halvings_`: 1 with fewer threads, -1 with more
+    Paces before;  ///< of the size before it
+    /// Seconds of the launches of known work since it began, and how many they would have been before it.
+    double found = 0.0, expected = 0.0;
     double taken = 0.0;  ///< seconds of all launches since it began
   };
 
+  void add_pace(const Work& work, double seconds, unsigned meetings);
   void try_on(const Work& work, double seconds, unsigned meetings) noexcept;
-  void begin(const Work& work, int change);
+  void begin(int change, bool judged);
+  void take_back(const Trial& trial) noexcept;
   void judge(const Trial& trial) noexcept;
   void end_trial() noexcept;
 
   int halvings_ = 0;
-  std::map<Work, Pace> paces_;  ///< since the size was last changed; only of threads that meet
+  Paces paces_;  ///< since the size was last changed; only of threads that meet
   std::optional<Trial> trial_;
   double excess_ = 0.0;      ///< seconds lost beyond a third of the time; falls while it is less
   double calm_ = 0.0;        ///< seconds of launches since the size was last changed or tried

@@ -164,6 +164,17 @@ TEST_CASE("kernels that run in turn are each compared with themselves") {
   }
 }
 
+TEST_CASE("many kernels in turn are judged together, and a trial of what is never seen again is no loop") {
+  std::vector<Kernel> many;
+  for (std::uintptr_t name = 1; name <= 50; ++name) many.push_back({name, 0.016, 100 + static_cast<unsigned>(name)});
+  TeamSize size;
+  CHECK(run(size, {.each = 0.03}, 16, 60.0, many) > 0.95);
+  std::vector<Kernel> ever_new;
+  for (std::uintptr_t name = 1; name <= 60000; ++name) ever_new.push_back({name, 0.016, 100});
+  TeamSize other;
+  CHECK(run(other, {.each = 0.03}, 16, 60.0, ever_new) > 0.7);
+}
+
 TEST_CASE("a trial of work that does not come back is given up") {
   TeamSize size;
   const Machine busy{.each = 0.03};
