@@ -59,13 +59,13 @@ void TeamSize::count(const Work& work, double seconds, double lost, unsigned mee
 
 void TeamSize::try_on(const Work& work, double seconds, unsigned meetings) noexcept {
   trial_->taken += seconds;
-  const auto known = trial_->before.find(work);
-  if (known != trial_->before.end()) {
-    if (of(work.parts) == 1) return end_trial();  // nobody will know; a thread alone loses nothing
-    if (meetings > 0) {
-      trial_->found += seconds;
-      trial_->expected += known->second.seconds / known->second.meetings * meetings;
-    }
+  const Paces& before = trial_->before;
+  const auto alone = [this](const Paces::value_type& known) { return of(known.first.parts) == 1; };
+  if (std::ranges::all_of(before, alone)) return end_trial();  // nobody will know; a thread alone loses nothing
+  const auto known = before.find(work);
+  if (known != before.end() && meetings > 0) {
+    trial_->found += seconds;
+    trial_->expected += known->second.seconds / known->second.meetings * meetings;
     if (trial_->found >= kTrial) return judge(*trial_);
   }
   if (trial_->taken >= kLongestTrial) take_back(*trial_);
