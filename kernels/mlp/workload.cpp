@@ -266,12 +266,12 @@ Shows shows(const Workload& work) {
   for (int step = 0; step < kVerifiedSteps && goes_on(control, reference.progress(), 0, kAny); ++step) {
     const Progress before = reference.progress();
     const int rows = rows_of_step(control, before), errors = rows * work.layers.outputs();
-    if (errors > kFewErrors && rows * work.layers.parameters() > kLarge) return least;
+    const bool large = rows * work.layers.parameters() > kLarge;
+    if (large && errors > kFewErrors) return least;
     const Batch batch = work.batch(before.epoch);
     const Gradient found = reference.gradient(batch, before.position, rows, static_cast<Activation>(control.hidden),
                                               static_cast<Activation>(control.output));
     if (is_nearly_right(found, errors)) return Shows::no_errors;
-    const bool large = rows * work.layers.parameters() > kLarge;
     if (!large && is_hidden(found, work.layers)) least = Shows::no_gradients;
     reference.step(batch, control);
   }

@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Half units in the last place by which a verification may move parameters: those of plain float32 were up to 40 away.
 constexpr double kRoundings = 64.0;
 /// The same of a new rule's widths, which come from a sum over the inputs, for the square root of their number: float32
-/// that adds one after the other was up to 2.5 away.
+/// that adds one after the other was about 2.2 away at 512 inputs.
 constexpr double kRoundingsOfSum = 4.0;
 
 double finite_or_infinite(double value) { return std::isnan(value) ? kInfinity : value; }

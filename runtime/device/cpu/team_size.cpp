@@ -81,7 +81,7 @@ void TeamSize::begin(int change, bool judged) {
 void TeamSize::judge(const Trial& trial) noexcept {
   const bool fewer = trial.change > 0;
   if (fewer ? trial.found >= kGain * trial.expected : trial.expected < kGain * trial.found) return take_back(trial);
-  (fewer ? reluctance_ : patience_) = fewer ? 0.0 : kLeastPatience;  // the machine has changed
+  (fewer ? reluctance_ : patience_) = fewer ? 0.0 : kLeastPatience;  // tries before it that were in vain count no more
   end_trial();
 }
 
