@@ -93,13 +93,6 @@ def meaning(document, role):
     return text + (f" ({fixed['candidates']} of {fixed['allowed']} tried)" if "allowed" in fixed else "")
 
 
-def origin(file, beside):
-    """Whether a column's file was measured on the card and with the commit of the others', as far as origins.json says."""
-    same = origins.same_card(pathlib.Path(file).parent, pathlib.Path(file).name, pathlib.Path(beside).name)
-    return {True: "on the same card, by the same commit", False: "on another card, or by another commit",
-            None: "at another time, perhaps on another card"}[same]
-
-
 def stands_in(document):
     """Whether the fixed configuration is one that not all cells allow, so that the default stood in for it: that is no
     fixed mapping. Only in older files."""
@@ -322,9 +315,9 @@ def main():
     if missing and "templates" in document:  # older files are of before all of them were measured
         print(f"Not measured: {', '.join(missing)}.\n")
     if any(role.startswith("pytorch") for role in roles):
-        print(f"{pytorch_setting(options.pytorch)}; measured {origin(options.file, options.pytorch)}.\n")
+        print(f"{pytorch_setting(options.pytorch)}; measured {origins.beside(pathlib.Path(options.file), pathlib.Path(options.pytorch))}.\n")
     if any(role.startswith("independent") for role in roles):
-        print(f"The independent program was measured {origin(options.file, options.independent)}.\n")
+        print(f"The independent program was measured {origins.beside(pathlib.Path(options.file), pathlib.Path(options.independent))}.\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:

@@ -68,6 +68,12 @@ def same_card(folder: pathlib.Path, one: str, other: str) -> bool | None:
     return all(entries[0][key] == entries[1][key] for key in ("card", "commit"))
 
 
+def beside(file: pathlib.Path, other: pathlib.Path) -> str:
+    """In words: whether another file of its folder was measured on the same card and by the same commit."""
+    return {True: "on the same card, by the same commit", False: "on another card, or by another commit",
+            None: "at another time, perhaps on another card"}[same_card(file.parent, file.name, other.name)]
+
+
 def note(build: pathlib.Path, folder: pathlib.Path, commit: str, names: list[str]) -> None:
     origins = read(folder)
     kernels, key = kernels_of(build), None

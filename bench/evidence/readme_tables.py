@@ -69,10 +69,11 @@ def of_same_kernels(files: list[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def newest(name: str, folders: str = "nvidia-*", usable=lambda document: True) -> pathlib.Path:
-    """The file of that name that was measured last, on whichever device of `folders`. Of those with the same kernels that of
-    the card of the first sentence."""
+    """The file of that name that was measured last, on whichever device of `folders`. Of those with the same kernels, search
+    space and weights that of the card of the first sentence."""
     files = measured(name, folders, usable)
-    alike = of_same_kernels(files)
+    chosen = vintage.choices(vintage.read(files[0]))
+    alike = [file for file in of_same_kernels(files) if vintage.choices(vintage.read(file)) == chosen]
     of_first = newest(CARD_OF).with_name(name) if name != CARD_OF and len(alike) > 1 else files[0]
     return of_first if of_first in alike else files[0]
 
@@ -149,7 +150,7 @@ def gpu() -> str:
     lines += [""] + [f"- {COLUMNS[role]}: {mapping_table.meaning(document, role)}" for role in roles]
     if "best pytorch" in roles:
         lines[-len(roles) + roles.index("best pytorch")] += (
-            f" ({mapping_table.pytorch_setting(folder / PYTORCH)}; measured {mapping_table.origin(folder / MAPPINGS, folder / PYTORCH)})")
+            f" ({mapping_table.pytorch_setting(folder / PYTORCH)}; measured {origins.beside(folder / MAPPINGS, folder / PYTORCH)})")
     for outputs in sorted({sizes[2] for sizes in found}):
         part = {sizes: cell for sizes, cell in found.items() if sizes[2] == outputs}
         if len(part) < 42:

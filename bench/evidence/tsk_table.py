@@ -2,7 +2,10 @@
 """Prints as Markdown what bench/evidence/tsk_evidence left in a folder. Usage: tsk_table.py FOLDER"""
 import json
 import os
+import pathlib
 import sys
+
+import origins
 
 TARGETS = {"PyTorch lstsq": 20, "PyTorch cholesky": 5, "published-split": 10}  # times as fast, at 256^2 samples
 LARGEST_MILLISECONDS = {"cuda": 3.4, "cpu": 2000}  # of 100 iterations at 256^2 samples
@@ -51,6 +54,16 @@ MEANINGS = {"PyTorch lstsq": "`torch.linalg.lstsq`, operation by operation",
             "default": "the family's default configuration"}
 
 
+def pytorch_setting(folder):
+    """What PyTorch was set to, one line or none."""
+    setting = load(folder, "tsk_pytorch.json")
+    if setting is None or "tf32" not in setting:
+        return []
+    each = {len(row.get("repetitions", [None])) for row in setting["rows"]}
+    return [f"- PyTorch {setting['torch']}, TF32 {'on' if setting['tf32'] else 'off'}, the median of {max(each)} runs of each way, "
+            f"measured {origins.beside(pathlib.Path(folder, 'tsk_table.json'), pathlib.Path('tsk_pytorch.json'))}"]
+
+
 def readme(folder):
     """The table of README.md; empty if nothing was measured."""
     measured = load(folder, "tsk_table.json")
@@ -67,7 +80,7 @@ def readme(folder):
                         f" | {digits(best['microseconds_per_iteration'])} | "
                         f"{digits(best.get('floor_microseconds_per_iteration'))} | "
                         f"{0.1 * best['microseconds_per_iteration']:.3g} ms |"))
-    lines += [""] + [f"- {COLUMNS[name]}: {MEANINGS[name]}" for name in names]
+    lines += [""] + [f"- {COLUMNS[name]}: {MEANINGS[name]}" for name in names] + pytorch_setting(folder)
     return lines + ["- heddle, fastest: of all resident configurations and some of the others",
                     "- floor of the card: the operations alone, at the card's peak rates"]
 

@@ -38,6 +38,14 @@ def families(document: dict) -> list[tuple[str, str]]:
     return [(backend, family) for backend, digests in templates(document).items() for family in digests]
 
 
+def choices(document: dict) -> dict:
+    """Digests of the search space and of the weights that a document names for its kernels, by kind, backend and family; None
+    where it names none."""
+    named = document.get("choices", {})
+    return {(kind, backend, family): named.get(kind, {}).get(backend, {}).get(family)
+            for kind in CHOICES for backend, family in families(document)}
+
+
 def older(file: pathlib.Path, digests: dict) -> list[str]:
     """Why the file does not speak of the kernels that have `digests`; empty if it does."""
     document = read(file)
@@ -57,15 +65,8 @@ def older(file: pathlib.Path, digests: dict) -> list[str]:
 def older_choices(file: pathlib.Path, digests: dict) -> list[str]:
     """Why "tuned" and "untuned" in the file are not what they are in the code that has `digests`; empty if they are. A
     file that does not tell counts as older."""
-    document = read(file)
-
-    def of(choices: dict, kind: str, backend: str, family: str):
-        return choices.get(kind, {}).get(backend, {}).get(family)
-
-    reasons = []
-    for kind, word in CHOICES.items():
-        for backend, family in families(document):
-            then, now = (of(each.get("choices", {}), kind, backend, family) for each in (document, digests))
-            if then != now:
-                reasons.append(f"{file.name} has for {family} on {backend} {word} of {then}, the code {now}")
+    found = choices(read(file))
+    now = {key: digests.get("choices", {}).get(key[0], {}).get(key[1], {}).get(key[2]) for key in found}
+    reasons = [f"{file.name} has for {family} on {backend} {CHOICES[kind]} of {then}, the code {now[kind, backend, family]}"
+               for (kind, backend, family), then in found.items() if then != now[kind, backend, family]]
     return reasons

@@ -77,12 +77,14 @@ class Vintage(unittest.TestCase):
         self.plant("nvidia-h100/mapping_table.json", {**self.today, "date": "2027-01-01T00:00:00Z"})
         self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
 
-    def test_tables_are_of_the_card_of_the_first_sentence_where_that_has_the_same_kernels(self):
+    def test_tables_are_of_the_card_of_the_first_sentence_where_that_has_the_same(self):
         later = {**self.today, "date": "2027-01-01T00:00:00Z"}
         self.plant("nvidia-h100/whole_runs.json", later)
         self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h200")
-        self.plant("nvidia-h100/whole_runs.json", {**later, "templates": {"cuda": {"sonfin-train": 32 * "0"}}})
-        self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
+        for other in ({"templates": {"cuda": {"sonfin-train": 32 * "0"}}}, {"choices": {}}):
+            with self.subTest(other):
+                self.plant("nvidia-h100/whole_runs.json", {**later, **other})
+                self.assertEqual(readme_tables.newest("whole_runs.json").parent.name, "nvidia-h100")
 
     def table_of_mappings(self, captured, **beside):
         cell = {"problem": {"rules": 32, "dim": 16, "outputs": 1}, "samples": 64,
@@ -474,7 +476,7 @@ class Program(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
     def test_a_planted_old_file_fails_with_a_line(self):
-        file = self.root / "bench" / "results" / "nvidia-h100" / "tsk_table.json"
+        file = self.root / readme_tables.file_of("least squares").relative_to(ROOT)
         document = json.loads(file.read_text())
         document["templates"]["cuda"]["tsk-constant"] = 32 * "0"
         file.write_text(json.dumps(document))
