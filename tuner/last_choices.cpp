@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <numeric>
 #include <string_view>
 
+#include "heddle/kernels/lapack.hpp"
+#include "heddle/tuner/draw.hpp"
 #include "heddle/tuner/known_profiles.hpp"
 
 namespace heddle {
@@ -15,11 +17,35 @@ namespace {
 
 // A single measurement of a value, in the screening, may be off by as much; of a dozen values one is.
 constexpr double kLeastGain = 0.01;
+// A value does so much at least, or it is not tried beside others with which it was not measured.
+constexpr double kLeastGainBesideOthers = kLeastGain / 4.0;
+// One problem may be among the few at which a value does nothing, and a search there ended by chance with a configuration
+// that was measured too fast.
+constexpr std::size_t kFindOut = 3;
+// Draws for each configuration that is wanted, many of which are of one value or were drawn before.
+constexpr std::size_t kDraws = 8;
+constexpr std::uint64_t kDrawnTogether = 0x1a57;
+// What the sum of the gains of single values counts beside problems at which they were measured together.
+constexpr double kPriorProblems = 1.0;
+// Pulls the gain of a value towards nothing: a tenth of it is lost if it was measured at three problems.
+constexpr double kRidgeOfValues = 0.3;
 
 double mean(const std::map<Problem, double>& values) {
   double sum = 0.0;
   for (const auto& [problem, value] : values) sum += value;
   return sum / static_cast<double>(values.size());
+}
+
+/// " wait=1 copies=4" as its values.
+std::vector<std::string> values_of(std::string_view added) {
+  std::vector<std::string> values;
+  while (!added.empty()) {
+    added.remove_prefix(1);
+    const std::size_t end = std::min(added.find(' '), added.size());
+    values.emplace_back(added.substr(0, end));
+    added.remove_prefix(end);
+  }
+  return values;
 }
 
 }  // namespace
@@ -38,7 +64,7 @@ void LastChoices::learn(const Problem& problem, const std::vector<std::pair<Conf
     std::size_t others = 0;
     for (const Parameter* parameter : space_.chosen_last(usual)) others += parameter->values.size() - 1;
     const std::string here = kind(usual);
-    if (2 * ++tried[here] >= others) known_.insert(here);
+    if (2 * ++tried[here] >= others) found_out_[here].insert(problem);
   }
   if (!gains.empty()) ++revision_;
   for (const auto& [added, logs] : gains) {
@@ -46,49 +72,118 @@ void LastChoices::learn(const Problem& problem, const std::vector<std::pair<Conf
   }
 }
 
-std::vector<const std::string*> LastChoices::by_gain(const Configuration& usual) const {
-  std::set<std::string, std::less<>> names;
-  for (const Parameter* parameter : space_.chosen_last(usual)) names.insert(parameter->name);
-  const auto has_meaning = [&](std::string_view added) {  // " wait=1 copies=4"
-    while (!added.empty()) {
-      added.remove_prefix(1);
-      if (!names.contains(added.substr(0, added.find('=')))) return false;
-      added.remove_prefix(std::min(added.find(' '), added.size()));
-    }
-    return true;
-  };
-  std::vector<std::pair<double, const std::string*>> order;
+std::map<std::string, double> LastChoices::gains_of_values() const {
+  std::map<std::string, std::size_t> place;
   for (const auto& [added, at_problems] : gains_) {
-    const double gain = mean(at_problems);
-    if (gain < -kLeastGain && has_meaning(added)) order.emplace_back(gain, &added);
+    for (const std::string& value : values_of(added)) place.try_emplace(value, place.size());
   }
-  std::ranges::sort(order, {}, [](const auto& one) { return std::pair(one.first, *one.second); });
-  std::vector<const std::string*> found;
-  found.reserve(order.size());
-  for (const auto& [gain, added] : order) found.push_back(added);
-  return found;
+  const std::size_t count = place.size();
+  std::vector<double> matrix(count * count), right(count);
+  for (std::size_t i = 0; i < count; ++i) matrix[i * count + i] = kRidgeOfValues;
+  for (const auto& [added, at_problems] : gains_) {
+    const auto problems = static_cast<double>(at_problems.size());
+    const std::vector<std::string> values = values_of(added);
+    for (const std::string& one : values) {
+      right[place.at(one)] += problems * mean(at_problems);
+      for (const std::string& other : values) matrix[place.at(one) * count + place.at(other)] += problems;
+    }
+  }
+  const auto n = static_cast<lapack_int>(count);
+  std::map<std::string, double> gains;
+  if (count == 0 || LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', n, 1, matrix.data(), n, right.data(), n) != 0) return gains;
+  for (const auto& [value, i] : place) gains.emplace(value, right[i]);
+  return gains;
+}
+
+std::vector<LastChoices::Worth> LastChoices::expected_gains(const Configuration& usual) const {
+  const std::map<std::string, double> of_values = gains_of_values();
+  std::vector<Worth> all{{.added = "", .gain = 0.0}};
+  for (const Parameter* parameter : space_.chosen_last(usual)) {
+    const std::size_t without = all.size();
+    for (const Value& value : parameter->values) {
+      const std::string word = parameter->name + '=' + text(value);
+      const auto gain = of_values.find(word);
+      if (gain == of_values.end()) continue;
+      for (std::size_t i = 0; i < without; ++i) all.push_back({all[i].added + ' ' + word, all[i].gain + gain->second});
+    }
+  }
+  std::erase_if(all, [&](const Worth& each) {
+    return !gains_.contains(each.added) && !std::ranges::all_of(values_of(each.added), [&](const std::string& value) {
+      return of_values.at(value) < -kLeastGainBesideOthers;
+    });
+  });
+  for (Worth& each : all) {
+    const auto together = gains_.find(each.added);
+    if (together == gains_.end()) continue;
+    const auto problems = static_cast<double>(together->second.size());
+    each.gain = (problems * mean(together->second) + kPriorProblems * each.gain) / (problems + kPriorProblems);
+  }
+  std::erase_if(all, [](const Worth& each) { return each.gain >= -kLeastGain; });
+  std::ranges::sort(all, {}, [](const Worth& each) { return std::pair(each.gain, each.added); });
+  return all;
+}
+
+const std::vector<LastChoices::Worth>& LastChoices::by_gain(const Configuration& usual) const {
+  auto [place, fresh] = by_gain_.try_emplace(kind(usual));
+  auto& [revision, gains] = place->second;
+  if (fresh || revision != revision_) {
+    gains = expected_gains(usual);
+    revision = revision_;
+  }
+  return gains;
 }
 
 std::vector<Configuration> LastChoices::worth_trying(const Configuration& fastest) const {
   const Configuration usual = space_.unrefined(fastest);
   std::vector<Configuration> found;
-  for (const std::string* added : by_gain(usual)) {
-    auto configuration = parse_if_present(space_, usual.text() + *added);  // nothing if it is of another space
+  for (const Worth& worth : by_gain(usual)) {
+    auto configuration = parse_if_present(space_, usual.text() + worth.added);  // nothing if it is of another space
     if (configuration && *configuration != fastest) found.push_back(*std::move(configuration));
   }
   return found;
 }
 
-std::optional<Configuration> LastChoices::best(const Configuration& winner, const Problem& problem) const {
+std::optional<Configuration> LastChoices::untried(const Configuration& winner, const Problem& problem,
+                                                  const std::set<std::string>& tried) const {
   const Configuration usual = space_.unrefined(winner);
-  for (const std::string* added : by_gain(usual)) {
-    auto configuration = parse_if_present(space_, usual.text() + *added);
-    if (configuration && !space_.violated(*configuration, problem)) return configuration;
+  const std::vector<Worth>& all = by_gain(usual);
+  const auto own = std::ranges::find(all, winner.text().substr(usual.text().size()), &Worth::added);
+  const double of_winner = own == all.end() ? 0.0 : own->gain;
+  for (const Worth& worth : all) {
+    if (worth.gain > of_winner + kLeastGain) break;
+    auto configuration = parse_if_present(space_, usual.text() + worth.added);
+    if (!configuration || *configuration == winner || tried.contains(configuration->text())) continue;
+    if (!space_.violated(*configuration, problem)) return configuration;
   }
   return std::nullopt;
 }
 
-bool LastChoices::take_on(const Configuration& fastest) { return known_.insert(kind(fastest)).second; }
+bool LastChoices::take_on(const Configuration& fastest, const Problem& problem) {
+  std::set<Problem>& problems = found_out_[kind(fastest)];
+  return problems.size() < kFindOut && problems.insert(problem).second;
+}
+
+std::vector<Configuration> LastChoices::drawn(const Configuration& fastest, std::size_t count) const {
+  const Configuration usual = space_.unrefined(fastest);
+  const std::vector<const Parameter*> parameters = space_.chosen_last(usual);
+  const auto takers = found_out_.find(kind(usual));
+  Draw draw(takers == found_out_.end() ? 0 : takers->second.size(), kDrawnTogether, 0);
+  std::set<std::string> texts;
+  std::vector<Configuration> found;
+  for (std::size_t i = 0; i < kDraws * count && found.size() < count; ++i) {
+    std::string added;
+    std::size_t values = 0;
+    for (const Parameter* parameter : parameters) {
+      const std::size_t level = draw.below(parameter->values.size());
+      if (level == 0) continue;  // the usual one
+      added += ' ' + parameter->name + '=' + text(parameter->values[level]);
+      ++values;
+    }
+    if (values < 2 || gains_.contains(added) || !texts.insert(added).second) continue;
+    if (auto configuration = parse_if_present(space_, usual.text() + added)) found.push_back(*std::move(configuration));
+  }
+  return found;
+}
 
 std::string LastChoices::kind(const Configuration& configuration) const {
   std::string names;

@@ -11,6 +11,7 @@ namespace {
 // Of the time after the first searches: for values of what is chosen last, at problems that ended before another one
 // had found them faster. What that does not need is for the rest.
 constexpr double kLastChoices = 0.7;
+constexpr int kMostLastChoices = 3;  // at most so many at a problem: the best for most may not be the best there
 // For the best single mapping: at most so much of the time that these leave, and of all evaluations. Of a minute that
 // is up to 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
 constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;
@@ -40,14 +41,12 @@ double WinnerTrials::reserve() {
   return part;
 }
 
-/// The best that is known of what is chosen last for the winner of a problem, if that has not been tried there.
+/// The best of what is chosen last for the winner of a problem that has not been tried there, as far as is known.
 std::optional<Configuration> WinnerTrials::last_choice_for(std::size_t place) const {
   const auto& result = visits_.result(place);
   if (!result || !result->searched || !result->profile) return std::nullopt;
   const Configuration winner = space_.parse(result->profile->configuration);
-  auto best = lessons_.last_choices().best(winner, result->problem);
-  if (!best || *best == winner || visits_.tried(place).contains(best->text())) return std::nullopt;
-  return best;
+  return lessons_.last_choices().untried(winner, result->problem, visits_.tried(place));
 }
 
 std::size_t WinnerTrials::late_choices() {
@@ -69,14 +68,16 @@ void WinnerTrials::try_last_choices(const Phase& phase) {
   const double left = static_cast<double>(stop_.evaluations_left().value_or(0));
   const double spare = left > 0.0 ? std::max(0.0, 1.0 - reserved_evaluations_ / left) : 1.0;
   StopCondition time = stop_.slice(kLastChoices, spare);
-  std::size_t place = 0;
-  const auto next = [&]() -> std::optional<Trial> {
-    for (; place < problems_; ++place) {
-      if (auto best = last_choice_for(place)) return Trial{visits_.result(place++)->problem, *std::move(best)};
-    }
-    return std::nullopt;
-  };
-  try_each(next, phase, time, time);
+  for (int round = 0; round < kMostLastChoices; ++round) {
+    std::size_t place = 0;
+    const auto next = [&]() -> std::optional<Trial> {
+      for (; place < problems_; ++place) {
+        if (auto best = last_choice_for(place)) return Trial{visits_.result(place++)->problem, *std::move(best)};
+      }
+      return std::nullopt;
+    };
+    try_each(next, phase, time, time);
+  }
 }
 
 void WinnerTrials::try_single_mappings(const Phase& phase) {

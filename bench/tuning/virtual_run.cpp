@@ -6,7 +6,8 @@
 // The default problems of sonfin-train are tuned for --budget seconds, and for --more in addition. A configuration
 // takes the model's time, times a factor that stays with it (--noise, a deviation of logarithms, for the configuration
 // and at each problem). Says how many problems were reached, and what was chosen first loses against what is chosen in
-// the end. The figures are a model's, good for comparing one tuner with another.
+// the end; with --worth, too, what winners lose by the values of theirs that are chosen last. The figures are a
+// model's, good for comparing one tuner with another.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,6 +40,7 @@ struct Card {
   std::size_t threads = 16;
   std::uint64_t seed = 1;
   std::map<std::string, double> worth;  ///< factors of the time, by what is within a configuration: "first_look=250"
+  double uneven = 0.0;                  ///< how much these differ from problem to problem
 };
 
 const DeviceIdentity kDevice{.backend = "cuda",
@@ -63,17 +65,21 @@ class VirtualEvaluator final : public Evaluator {
   }
   double cost(const Configuration& configuration, const Problem& problem) const {
     constexpr double kUnknown = 6.0;  // microseconds: what is launched for every sample
-    const auto factor = [&](const std::string& of) {
-      std::mt19937_64 random(std::hash<std::string>()(of) + card_.seed);
-      return std::normal_distribution<double>(0.0, card_.noise)(random);
-    };
     const std::string text = configuration.text();
-    double worth = 1.0;
-    for (const auto& [value, factor_of_time] : card_.worth) {
-      if ((' ' + text + ' ').find(' ' + value + ' ') != std::string::npos) worth *= factor_of_time;
+    return worth(text, problem) * model_.expected(configuration, problem).value_or(kUnknown) *
+           std::exp(card_.noise * (0.6 * drawn(text) + 0.8 * drawn(text + problem.text())));
+  }
+  /// What the values that are chosen last make of the time.
+  double worth(const std::string& configuration, const Problem& problem) const {
+    double logarithm = 0.0;
+    for (const auto& [value, factor] : card_.worth) {
+      const bool has_all = std::ranges::all_of(CLI::detail::split(value, '+'), [&](const std::string& each) {
+        return (' ' + configuration + ' ').find(' ' + each + ' ') != std::string::npos;
+      });
+      if (!has_all) continue;
+      logarithm += std::log(factor) * std::max(0.0, 1.0 + card_.uneven * drawn(value + problem.text()));
     }
-    return worth * model_.expected(configuration, problem).value_or(kUnknown) *
-           std::exp(0.6 * factor(text) + 0.8 * factor(text + problem.text()));
+    return std::exp(logarithm);
   }
 
   const KernelFamily& family() const override { return family_; }
@@ -118,6 +124,11 @@ class VirtualEvaluator final : public Evaluator {
   }
 
  private:
+  /// Of a normal distribution, the same for the same words.
+  double drawn(const std::string& of) const {
+    std::mt19937_64 random(std::hash<std::string>()(of) + card_.seed);
+    return std::normal_distribution<double>()(random);
+  }
   /// A kernel in the line of the compiler's threads.
   struct Kernel {
     double asked = 0.0;
@@ -222,6 +233,26 @@ class VirtualEvaluator final : public Evaluator {
 
 using Chosen = std::map<Problem, double>;  ///< microseconds of what a database chooses
 
+double geometric_mean(const Chosen& chosen) {
+  double sum = 0.0;
+  for (const auto& [problem, time] : chosen) sum += std::log(time);
+  return std::exp(sum / static_cast<double>(std::max<std::size_t>(chosen.size(), 1)));
+}
+
+/// How much longer a winner takes than with the best of what is chosen last.
+double loss_of_last_choices(const VirtualEvaluator& evaluator, const SearchSpace& space, const Configuration& winner,
+                            const Problem& problem) {
+  std::vector<Configuration> all{space.unrefined(winner)};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (Configuration& each : space.refinements(all[i], problem)) {
+      if (std::ranges::find(all, each) == all.end()) all.push_back(std::move(each));
+    }
+  }
+  double best = HUGE_VAL;
+  for (const Configuration& each : all) best = std::min(best, evaluator.worth(each.text(), problem));
+  return evaluator.worth(winner.text(), problem) / best - 1.0;
+}
+
 Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<Problem>& problems, double seconds,
             std::uint64_t seed) {
   const double begin = evaluator.now();
@@ -235,27 +266,38 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
   }
   const SearchSpace space = evaluator.family().space(evaluator.device());
   Chosen chosen;
+  double loss = 0.0, refined = 0.0;
   for (const Profile& profile : store.knowledge(std::string(evaluator.family().name())).profiles) {
     const Problem& problem = profile.key.problem;
     if (std::ranges::find(problems, problem) == problems.end()) continue;
-    chosen[problem] = evaluator.cost(space.parse(profile.configuration), problem);
+    const Configuration winner = space.parse(profile.configuration);
+    chosen[problem] = evaluator.cost(winner, problem);
+    if (space.chosen_last(winner).empty()) continue;
+    loss += loss_of_last_choices(evaluator, space, winner, problem);
+    ++refined;
   }
   fmt::print(
-      "{:.0f} s, {:.1f} taken: {} of {} problems, {} configurations; {:.1f} s waiting, {:.1f} measuring, {:.1f} "
-      "verifying\n",
-      seconds, evaluator.now() - begin, chosen.size(), problems.size(), tried, effort.waiting, effort.measuring,
+      "{:.0f} s, {:.1f} taken: {} of {} problems, {:.4f} us in geometric mean, {} configurations; {:.1f} s waiting, {:.1f} "
+      "measuring, {:.1f} verifying\n",
+      seconds, evaluator.now() - begin, chosen.size(), problems.size(), geometric_mean(chosen), tried, effort.waiting, effort.measuring,
       effort.verifying);
+  if (refined > 0.0) {
+    fmt::print("{:.0f} winners have values that are chosen last, and take {:.2f} % longer on average than with the best\n",
+               refined, 100.0 * loss / refined);
+  }
   return chosen;
 }
 
-/// "first_look=250:0.95".
+/// "first_look=250:0.95", "first_look=250+replicas=4:0.95".
 std::pair<std::string, double> worth_of(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const SearchSpace space = sonfin::train_family().space(kDevice);
   const std::string value = text.substr(0, colon);
-  const bool known = std::ranges::any_of(space.parameters(), [&](const Parameter& parameter) {
-    return std::ranges::any_of(parameter.values, [&](const Value& each) {
-      return value == fmt::format("{}={}", parameter.name, heddle::text(each));
+  const bool known = std::ranges::all_of(CLI::detail::split(value, '+'), [&](const std::string& word) {
+    return std::ranges::any_of(space.parameters(), [&](const Parameter& parameter) {
+      return std::ranges::any_of(parameter.values, [&](const Value& each) {
+        return word == fmt::format("{}={}", parameter.name, heddle::text(each));
+      });
     });
   });
   double factor = 0.0;
@@ -264,8 +306,8 @@ std::pair<std::string, double> worth_of(const std::string& text) {
                       std::from_chars(text.data() + colon + 1, end, factor) == std::from_chars_result{end, std::errc()};
   if (!known || !parsed || !std::isfinite(factor) || factor <= 0.0) {
     throw Error(ErrorKind::usage,
-                fmt::format("option --worth: found '{}', expected NAME=VALUE:FACTOR with a value of sonfin-train's "
-                            "space and a factor above 0",
+                fmt::format("option --worth: found '{}', expected NAME=VALUE:FACTOR or NAME=VALUE+NAME=VALUE:FACTOR with "
+                            "values of sonfin-train's space and a factor above 0",
                             text));
   }
   return {value, factor};
@@ -310,6 +352,7 @@ int main(int count, char** values) {
   app.add_option("--seed", card.seed);
   std::vector<std::string> worth;
   app.add_option("--worth", worth, "what a value makes of the time: first_look=250:0.95");
+  app.add_option("--uneven", card.uneven, "how much that differs from problem to problem, 1: as much as it is");
   CLI11_PARSE(app, count, values);
   return heddle::bench::exit_code("virtual_run", [&] {
     for (const std::string& each : worth) card.worth.insert(heddle::worth_of(each));

@@ -15,8 +15,9 @@ namespace {
 // questions. The number is small, so that the strategy knows most outcomes when it proposes.
 constexpr std::size_t kBatch = 8;
 constexpr std::size_t kTriedBefore = 4;  // configurations tried for each one of what is chosen last
-// Of what is left of a run: for all values of what is chosen last, which one search tries for all others.
+// Of what is left of a run: for all values of what is chosen last, which a few searches try for all others.
 constexpr double kTakingOn = 0.05;
+constexpr std::size_t kDrawnForEach = 1;  // configurations with several values for each one with a single one
 // Of a visit's time: for finals and verification, at most. The screening gets back what they will not take.
 constexpr double kDecisionShare = 0.25;
 
@@ -130,33 +131,49 @@ void ProblemSearch::measure_refined() {
 }
 
 /// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
-/// a small part of its time, however short that is; or if it takes on to find out for other searches what they are
-/// worth, which takes a small part of the run's. Otherwise, and where a visit searches nothing, those that made
-/// configurations of other problems faster, one for several that were tried here, in one round.
+/// a small part of its time, however short that is; or, with some of them together, if it takes on to find out for other
+/// searches what they are worth, which takes a small part of the run's. Otherwise, and where a visit searches nothing,
+/// those that made configurations of other problems faster, one for several that were tried here, in one round.
 std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
-  const auto is_tried = [&](std::size_t other) { return attempts_.find(other) != nullptr; };
   const std::size_t tried = attempts_.outcomes().size();
   std::vector<std::size_t> others = problem_.refinements(fastest);
-  std::erase_if(others, is_tried);
+  std::erase_if(others, [&](std::size_t other) { return attempts_.find(other) != nullptr; });
   const bool searches = plan_.strategy != nullptr;
   if (others.empty() || (searches && tried >= kTriedBefore * others.size())) return others;
   if (plan_.last == nullptr || (!refined_.empty() && !takes_on_)) return {};
   const Configuration configuration = problem_.at(fastest);
+  const std::size_t most = most_for_others();
   // Only who can try them all, in every round.
-  const double of_tried = effort_.measuring + effort_.waiting;
-  const double seconds = of_tried / static_cast<double>(tried) * static_cast<double>(others.size());
-  const bool has_time = seconds <= kTakingOn * stop_.seconds_left_in_total().value_or(HUGE_VAL);
-  const bool has_evaluations = affordable(others, 0).size() == others.size();
-  const bool can = searches && has_time && has_evaluations;
+  const bool can = searches && others.size() <= most;
   if (takes_on_) return can ? others : std::vector<std::size_t>();
-  takes_on_ = can && plan_.last->take_on(configuration);
-  if (takes_on_) return others;
-  others.clear();
-  for (const Configuration& each : plan_.last->worth_trying(configuration)) {
-    if (others.size() == tried / kTriedBefore) break;
-    if (const auto number = problem_.find(each); number && !is_tried(*number)) others.push_back(*number);
+  takes_on_ = can && plan_.last->take_on(configuration, problem_.problem());
+  if (takes_on_) {
+    const std::size_t together = std::min(kDrawnForEach * others.size(), most - others.size());
+    add_untried(plan_.last->drawn(configuration, together), others.size() + together, others);
+  } else {
+    others.clear();
+    add_untried(plan_.last->worth_trying(configuration), tried / kTriedBefore, others);
   }
   return others;
+}
+
+/// Up to so many in all, of which those come last that the problem allows and that were not tried.
+void ProblemSearch::add_untried(const std::vector<Configuration>& configurations, std::size_t most,
+                                std::vector<std::size_t>& numbers) const {
+  for (const Configuration& each : configurations) {
+    if (numbers.size() >= most) return;
+    const auto number = problem_.find(each);
+    if (number && attempts_.find(*number) == nullptr) numbers.push_back(*number);
+  }
+}
+
+/// How many configurations the search may try for others, by what one took it and what is left of the run.
+std::size_t ProblemSearch::most_for_others() const {
+  constexpr std::int64_t kMost = 1'000'000;  // without a budget
+  const double of_one = (effort_.measuring + effort_.waiting) / static_cast<double>(attempts_.outcomes().size());
+  const double in_time = kTakingOn * stop_.seconds_left_in_total().value_or(HUGE_VAL) / of_one;
+  const std::int64_t most = std::clamp<std::int64_t>(stop_.evaluations_left().value_or(kMost), 0, kMost);
+  return static_cast<std::size_t>(std::min(in_time, static_cast<double>(most)));
 }
 
 /// Does `step`. If the user interrupts it, drops the batches in flight.

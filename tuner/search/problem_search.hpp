@@ -88,6 +88,9 @@ class ProblemSearch {
   bool refine();
   void measure_refined();
   [[nodiscard]] std::vector<std::size_t> refinements_of(std::size_t fastest);
+  void add_untried(const std::vector<Configuration>& configurations, std::size_t most,
+                   std::vector<std::size_t>& numbers) const;
+  [[nodiscard]] std::size_t most_for_others() const;
   bool propose(std::size_t ahead);
   bool propose_batch();
   [[nodiscard]] std::vector<std::size_t> affordable(std::vector<std::size_t> configurations, std::int64_t spent) const;
