@@ -54,7 +54,13 @@ void LastChoices::learn(const Problem& problem, const std::vector<std::pair<Conf
   std::map<std::string, std::vector<double>> gains;  // by what is added
   std::map<std::string, std::size_t> tried;          // values, by kind
   for (const auto& [configuration, cost] : costs) {
-    if (!space_.is_refined(configuration)) continue;
+    if (!space_.is_refined(configuration)) {
+      std::string names = kind(configuration);
+      if (names.empty() || !(cost > 0.0)) continue;
+      usual_[problem].insert_or_assign(
+          configuration.text(), Usual{.configuration = configuration, .kind = std::move(names), .cost = cost});
+      continue;
+    }
     const Configuration usual = space_.unrefined(configuration);
     const auto beside = std::ranges::find(costs, usual, &std::pair<Configuration, double>::first);
     if (beside == costs.end() || !(cost > 0.0) || !(beside->second > 0.0)) continue;
@@ -123,37 +129,45 @@ std::vector<LastChoices::Worth> LastChoices::expected_gains(const Configuration&
   return all;
 }
 
-const std::vector<LastChoices::Worth>& LastChoices::by_gain(const Configuration& usual) const {
-  auto [place, fresh] = by_gain_.try_emplace(kind(usual));
+const std::vector<LastChoices::Worth>& LastChoices::by_gain(const Usual& usual) const {
+  auto [place, fresh] = by_gain_.try_emplace(usual.kind);
   auto& [revision, gains] = place->second;
   if (fresh || revision != revision_) {
-    gains = expected_gains(usual);
+    gains = expected_gains(usual.configuration);
     revision = revision_;
   }
   return gains;
 }
 
-std::vector<Configuration> LastChoices::worth_trying(const Configuration& fastest) const {
-  const Configuration usual = space_.unrefined(fastest);
+std::vector<std::pair<double, std::string>> LastChoices::cheaper(const Problem& problem, double most) const {
+  std::vector<std::pair<double, std::string>> found;
+  const auto here = usual_.find(problem);
+  if (here == usual_.end()) return found;
+  for (const auto& [text, usual] : here->second) {
+    for (const Worth& worth : by_gain(usual)) {
+      const double cost = usual.cost * std::exp(worth.gain);
+      if (cost >= most) break;
+      found.emplace_back(cost, text + worth.added);
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::vector<Configuration> LastChoices::worth_trying(const Problem& problem, double fastest) const {
   std::vector<Configuration> found;
-  for (const Worth& worth : by_gain(usual)) {
-    auto configuration = parse_if_present(space_, usual.text() + worth.added);  // nothing if it is of another space
-    if (configuration && *configuration != fastest) found.push_back(*std::move(configuration));
+  for (const auto& [cost, text] : cheaper(problem, fastest * std::exp(-kLeastGain))) {
+    if (auto configuration = parse_if_present(space_, text)) found.push_back(*std::move(configuration));
   }
   return found;
 }
 
-std::optional<Configuration> LastChoices::untried(const Configuration& winner, const Problem& problem,
+std::optional<Configuration> LastChoices::untried(const Problem& problem, double fastest,
                                                   const std::set<std::string>& tried) const {
-  const Configuration usual = space_.unrefined(winner);
-  const std::vector<Worth>& all = by_gain(usual);
-  const auto own = std::ranges::find(all, winner.text().substr(usual.text().size()), &Worth::added);
-  const double of_winner = own == all.end() ? 0.0 : own->gain;
-  for (const Worth& worth : all) {
-    if (worth.gain > of_winner + kLeastGain) break;
-    auto configuration = parse_if_present(space_, usual.text() + worth.added);
-    if (!configuration || *configuration == winner || tried.contains(configuration->text())) continue;
-    if (!space_.violated(*configuration, problem)) return configuration;
+  for (const auto& [cost, text] : cheaper(problem, fastest * std::exp(kLeastGain))) {
+    if (tried.contains(text)) continue;
+    auto configuration = parse_if_present(space_, text);  // nothing if it is of another space
+    if (configuration && !space_.violated(*configuration, problem)) return configuration;
   }
   return std::nullopt;
 }

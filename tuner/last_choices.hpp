@@ -21,13 +21,13 @@ class LastChoices {
   /// Learns from the costs of one problem: of every configuration with such values beside the same one without. What
   /// was learnt of the problem before about the same values counts no more.
   void learn(const Problem& problem, const std::vector<std::pair<Configuration, double>>& costs);
-  /// `fastest` with values that are expected to make it faster, those that do most first: as they did, on average over
-  /// where they were tried together, and as each of them did by itself. So values that did good apart are tried
-  /// together, too. What is within the noise of a measurement is not worth it.
-  [[nodiscard]] std::vector<Configuration> worth_trying(const Configuration& fastest) const;
-  /// The first of worth_trying() for the winner of a problem that is allowed there and not among `tried` (texts), unless
-  /// it is expected to be slower than the winner by more than the noise of a measurement.
-  [[nodiscard]] std::optional<Configuration> untried(const Configuration& winner, const Problem& problem,
+  /// Configurations of that problem with such values that are expected to cost less than `fastest` by more than the noise
+  /// of a measurement, the cheapest first: those of which the costs without are known. The values do what they did on
+  /// average over where they were tried together, and what each of them did by itself. So values that did good apart are
+  /// tried together, too, and what is slow without them may be the fastest with them.
+  [[nodiscard]] std::vector<Configuration> worth_trying(const Problem& problem, double fastest) const;
+  /// Likewise, those that may be as good as `fastest`: the first that is allowed and not among `tried` (texts).
+  [[nodiscard]] std::optional<Configuration> untried(const Problem& problem, double fastest,
                                                      const std::set<std::string>& tried) const;
   /// Changes whenever something is learnt.
   [[nodiscard]] std::size_t revision() const noexcept { return revision_; }
@@ -44,8 +44,17 @@ class LastChoices {
     double gain;        ///< expected log(cost / cost without)
   };
 
-  /// What is worth adding to `usual`, which has no such values, the best first.
-  [[nodiscard]] const std::vector<Worth>& by_gain(const Configuration& usual) const;
+  /// A configuration without such values.
+  struct Usual {
+    Configuration configuration;
+    std::string kind;
+    double cost;
+  };
+
+  /// Configurations that are expected to cost less than `most`, by text, with that cost, the cheapest first.
+  [[nodiscard]] std::vector<std::pair<double, std::string>> cheaper(const Problem& problem, double most) const;
+  /// What is worth adding to a configuration of that kind, the best first.
+  [[nodiscard]] const std::vector<Worth>& by_gain(const Usual& usual) const;
   [[nodiscard]] std::vector<Worth> expected_gains(const Configuration& usual) const;
   /// log(cost / cost without it) of each value ("wait=5"), if those of several values add up: ridge regression.
   [[nodiscard]] std::map<std::string, double> gains_of_values() const;
@@ -55,6 +64,7 @@ class LastChoices {
   SearchSpace space_;
   /// log(cost / cost without these values), by what they add to a configuration's text, at each problem.
   std::map<std::string, std::map<Problem, double>> gains_;
+  std::map<Problem, std::map<std::string, Usual>> usual_;  ///< by text
   std::size_t revision_ = 0;
   /// By kind: the problems where most values were tried, or where somebody tries them.
   std::map<std::string, std::set<Problem>> found_out_;

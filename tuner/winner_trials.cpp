@@ -41,12 +41,12 @@ double WinnerTrials::reserve() {
   return part;
 }
 
-/// The best of what is chosen last for the winner of a problem that has not been tried there, as far as is known.
+/// What may be as fast as the winner of a problem by what is chosen last, as far as is known, and was not tried there.
 std::optional<Configuration> WinnerTrials::last_choice_for(std::size_t place) const {
   const auto& result = visits_.result(place);
   if (!result || !result->searched || !result->profile) return std::nullopt;
-  const Configuration winner = space_.parse(result->profile->configuration);
-  return lessons_.last_choices().untried(winner, result->problem, visits_.tried(place));
+  const double fastest = result->objective.value_or(result->profile->time);
+  return lessons_.last_choices().untried(result->problem, fastest, visits_.tried(place));
 }
 
 std::size_t WinnerTrials::late_choices() {

@@ -79,6 +79,28 @@ TEST_CASE(
   CHECK(told >= 4);
 }
 
+TEST_CASE("what is slower than the fastest is tried with what is chosen last where that makes it the fastest") {
+  const WaitingFamily family({3, 1, 5, 7, 9, 11});
+  const TemporaryStore temporary;
+  fake::FakeEvaluator evaluator(family);
+  // Small problems are faster with narrow ones, which have no wait, than with wide ones that wait as usual.
+  evaluator.cost = [](const Configuration& c, const Problem& p) {
+    const double usual = c.number("width") >= 8 ? 1.05 : p.at("size") < 100 ? 1.0 : 1.3;
+    const double wait = !c.has("wait") ? 1.0 : c.number("wait") == 5 ? 0.85 : 1.2;
+    return usual * wait * (1.0 + 0.001 * static_cast<double>(c.number("width") + c.number("depth")));
+  };
+  std::vector<Problem> problems;
+  for (std::int64_t size = 64; size < 128; size += 4) problems.push_back(fake::problem(size));
+  StopCondition stop;
+  const auto results = Tuner(evaluator, temporary.store, {.strategy = "random", .patience = 4}).tune(problems, stop);
+  REQUIRE(results.size() == problems.size());
+  for (const TuningResult& each : results) {
+    CAPTURE(each.problem.text());
+    REQUIRE(each.profile);
+    CHECK(each.profile->configuration.ends_with("wait=5"));
+  }
+}
+
 TEST_CASE("in a run that is so short that no search tries much, what is chosen last is found out all the same") {
   const WaitingFamily family({3, 1, 5, 7, 9, 11, 13, 15, 17});
   const TemporaryStore temporary;

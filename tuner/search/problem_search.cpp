@@ -132,28 +132,32 @@ void ProblemSearch::measure_refined() {
 
 /// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
 /// a small part of its time, however short that is; or, with some of them together, if it takes on to find out for other
-/// searches what they are worth, which takes a small part of the run's. Otherwise, and where a visit searches nothing,
-/// those that made configurations of other problems faster, one for several that were tried here, in one round.
+/// searches what they are worth, which takes a small part of the run's. Then, and where a visit searches nothing, what
+/// is expected to be the fastest here by what others found of such values, one for several that were tried.
 std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
   const std::size_t tried = attempts_.outcomes().size();
   std::vector<std::size_t> others = problem_.refinements(fastest);
   std::erase_if(others, [&](std::size_t other) { return attempts_.find(other) != nullptr; });
-  const bool searches = plan_.strategy != nullptr;
-  if (others.empty() || (searches && tried >= kTriedBefore * others.size())) return others;
-  if (plan_.last == nullptr || (!refined_.empty() && !takes_on_)) return {};
-  const Configuration configuration = problem_.at(fastest);
-  const std::size_t most = most_for_others();
-  // Only who can try them all, in every round.
-  const bool can = searches && others.size() <= most;
-  if (takes_on_) return can ? others : std::vector<std::size_t>();
-  takes_on_ = can && plan_.last->take_on(configuration, problem_.problem());
-  if (takes_on_) {
-    const std::size_t together = std::min(kDrawnForEach * others.size(), most - others.size());
-    add_untried(plan_.last->drawn(configuration, together), others.size() + together, others);
-  } else {
+  const bool tries_all = plan_.strategy != nullptr && tried >= kTriedBefore * others.size();
+  if (plan_.last == nullptr) return tries_all ? others : std::vector<std::size_t>();
+  if (!tries_all) {
+    const std::size_t most = most_for_others();
+    // Only who can try them all, in every round.
+    const bool can = plan_.strategy != nullptr && !others.empty() && others.size() <= most;
+    if (takes_on_) return can ? others : std::vector<std::size_t>();
+    if (!refined_.empty()) return {};
+    const Configuration configuration = problem_.at(fastest);
+    takes_on_ = can && plan_.last->take_on(configuration, problem_.problem());
+    if (takes_on_) {
+      const std::size_t together = std::min(kDrawnForEach * others.size(), most - others.size());
+      add_untried(plan_.last->drawn(configuration, together), others.size() + together, others);
+      return others;
+    }
     others.clear();
-    add_untried(plan_.last->worth_trying(configuration), tried / kTriedBefore, others);
   }
+  plan_.last->learn(problem_.problem(), attempts_.costs());
+  add_untried(plan_.last->worth_trying(problem_.problem(), *attempts_.find(fastest)->cost),
+              others.size() + tried / kTriedBefore, others);
   return others;
 }
 
