@@ -19,8 +19,8 @@ namespace {
 constexpr double kLeastGain = 0.01;
 // A value does so much at least, or it is not tried beside others with which it was not measured.
 constexpr double kLeastGainBesideOthers = kLeastGain / 4.0;
-// One problem may be among the few at which a value does nothing, and a search there ended by chance with a configuration
-// that was measured too fast.
+// One problem may be among the few at which a value does nothing, and a search there ended by chance with a
+// configuration that was measured too fast.
 constexpr std::size_t kFindOut = 3;
 // Draws for each configuration that is wanted, many of which are of one value or were drawn before.
 constexpr std::size_t kDraws = 8;
@@ -57,8 +57,8 @@ void LastChoices::learn(const Problem& problem, const std::vector<std::pair<Conf
     if (!space_.is_refined(configuration)) {
       std::string names = kind(configuration);
       if (names.empty() || !(cost > 0.0)) continue;
-      usual_[problem].insert_or_assign(
-          configuration.text(), Usual{.configuration = configuration, .kind = std::move(names), .cost = cost});
+      usual_[problem].insert_or_assign(configuration.text(),
+                                       Usual{.configuration = configuration, .kind = std::move(names), .cost = cost});
       continue;
     }
     const Configuration usual = space_.unrefined(configuration);

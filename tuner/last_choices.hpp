@@ -21,10 +21,10 @@ class LastChoices {
   /// Learns from the costs of one problem: of every configuration with such values beside the same one without. What
   /// was learnt of the problem before about the same values counts no more.
   void learn(const Problem& problem, const std::vector<std::pair<Configuration, double>>& costs);
-  /// Configurations of that problem with such values that are expected to cost less than `fastest` by more than the noise
-  /// of a measurement, the cheapest first: those of which the costs without are known. The values do what they did on
-  /// average over where they were tried together, and what each of them did by itself. So values that did good apart are
-  /// tried together, too, and what is slow without them may be the fastest with them.
+  /// Configurations of that problem with such values that are expected to cost less than `fastest` by more than the
+  /// noise of a measurement, the cheapest first: those of which the costs without are known. The values do what they
+  /// did on average over where they were tried together, and what each of them did by itself. So values that did good
+  /// apart are tried together, too, and what is slow without them may be the fastest with them.
   [[nodiscard]] std::vector<Configuration> worth_trying(const Problem& problem, double fastest) const;
   /// Likewise, those that may be as good as `fastest`: the first that is allowed and not among `tried` (texts).
   [[nodiscard]] std::optional<Configuration> untried(const Problem& problem, double fastest,
@@ -68,7 +68,8 @@ class LastChoices {
   std::size_t revision_ = 0;
   /// By kind: the problems where most values were tried, or where somebody tries them.
   std::map<std::string, std::set<Problem>> found_out_;
-  mutable std::map<std::string, std::pair<std::size_t, std::vector<Worth>>> by_gain_;  ///< by kind: revision(), and what
+  mutable std::map<std::string, std::pair<std::size_t, std::vector<Worth>>>
+      by_gain_;  ///< by kind: revision(), and what
 };
 
 }  // namespace heddle

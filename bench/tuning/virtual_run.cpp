@@ -277,13 +277,15 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
     ++refined;
   }
   fmt::print(
-      "{:.0f} s, {:.1f} taken: {} of {} problems, {:.4f} us in geometric mean, {} configurations; {:.1f} s waiting, {:.1f} "
+      "{:.0f} s, {:.1f} taken: {} of {} problems, {:.4f} us in geometric mean, {} configurations; {:.1f} s waiting, "
+      "{:.1f} "
       "measuring, {:.1f} verifying\n",
-      seconds, evaluator.now() - begin, chosen.size(), problems.size(), geometric_mean(chosen), tried, effort.waiting, effort.measuring,
-      effort.verifying);
+      seconds, evaluator.now() - begin, chosen.size(), problems.size(), geometric_mean(chosen), tried, effort.waiting,
+      effort.measuring, effort.verifying);
   if (refined > 0.0) {
-    fmt::print("{:.0f} winners have values that are chosen last, and take {:.2f} % longer on average than with the best\n",
-               refined, 100.0 * loss / refined);
+    fmt::print(
+        "{:.0f} winners have values that are chosen last, and take {:.2f} % longer on average than with the best\n",
+        refined, 100.0 * loss / refined);
   }
   return chosen;
 }
@@ -305,10 +307,11 @@ std::pair<std::string, double> worth_of(const std::string& text) {
   const bool parsed = colon != std::string::npos &&
                       std::from_chars(text.data() + colon + 1, end, factor) == std::from_chars_result{end, std::errc()};
   if (!known || !parsed || !std::isfinite(factor) || factor <= 0.0) {
-    throw Error(ErrorKind::usage,
-                fmt::format("option --worth: found '{}', expected NAME=VALUE:FACTOR or NAME=VALUE+NAME=VALUE:FACTOR with "
-                            "values of sonfin-train's space and a factor above 0",
-                            text));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("option --worth: found '{}', expected NAME=VALUE:FACTOR or NAME=VALUE+NAME=VALUE:FACTOR with "
+                    "values of sonfin-train's space and a factor above 0",
+                    text));
   }
   return {value, factor};
 }

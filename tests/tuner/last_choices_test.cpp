@@ -73,9 +73,9 @@ TEST_CASE("values chosen last are worth trying where others were faster with the
         Texts{"width=8 wait=5 copies=4", "width=8 wait=5", "width=1 copies=4", "width=8 copies=4"});
   // What is learnt again counts once, in its newer form: 0.9 and 0.8, 1.1 and 0.8.
   learn(kThere, {{"width=8", 1.0}, {"width=8 wait=1", 0.8}, {"width=8 wait=5", 0.8}});
-  CHECK(texts_worth_trying(choices, kOther, 1.93) ==
-        Texts{"width=8 wait=1 copies=4", "width=8 wait=1", "width=8 wait=5 copies=4", "width=8 wait=5",
-              "width=1 copies=4"});
+  CHECK(texts_worth_trying(choices, kOther, 1.93) == Texts{"width=8 wait=1 copies=4", "width=8 wait=1",
+                                                           "width=8 wait=5 copies=4", "width=8 wait=5",
+                                                           "width=1 copies=4"});
   // Half a percent on average may be noise.
   learn(kThere, {{"width=8", 1.0}, {"width=8 wait=5", 0.9}});
   const Texts texts = texts_worth_trying(choices, kOther, 2.0);
@@ -86,16 +86,16 @@ TEST_CASE("values chosen last are worth trying where others were faster with the
 TEST_CASE("values that were tried together are worth what they did together") {
   LastChoices choices(space_with_waits());
   choices.learn(kOther, costs_of({{"width=8", 2.0}}));
-  choices.learn(kHere, costs_of({{"width=8", 2.0},
-                                 {"width=8 wait=1", 1.9},
-                                 {"width=8 copies=4", 1.89},
-                                 {"width=8 wait=1 copies=4", 2.1}}));
+  choices.learn(
+      kHere,
+      costs_of(
+          {{"width=8", 2.0}, {"width=8 wait=1", 1.9}, {"width=8 copies=4", 1.89}, {"width=8 wait=1 copies=4", 2.1}}));
   CHECK(texts_worth_trying(choices, kOther, 2.0) == std::vector<std::string>{"width=8 copies=4", "width=8 wait=1"});
   // And the other way round, where they do nothing apart.
-  choices.learn(kHere, costs_of({{"width=8", 2.0},
-                                 {"width=8 wait=1", 2.0},
-                                 {"width=8 copies=4", 2.0},
-                                 {"width=8 wait=1 copies=4", 1.8}}));
+  choices.learn(
+      kHere,
+      costs_of(
+          {{"width=8", 2.0}, {"width=8 wait=1", 2.0}, {"width=8 copies=4", 2.0}, {"width=8 wait=1 copies=4", 1.8}}));
   CHECK(texts_worth_trying(choices, kOther, 2.0).front() == "width=8 wait=1 copies=4");
 }
 
