@@ -51,21 +51,22 @@ std::vector<std::string> values_of(std::string_view added) {
 }  // namespace
 
 void LastChoices::learn(const Problem& problem, const std::vector<std::pair<Configuration, double>>& costs) {
+  std::map<std::string, Known>& known = known_[problem];
+  for (const auto& [configuration, cost] : costs) {
+    if (!(cost > 0.0)) continue;
+    std::string names = space_.is_refined(configuration) ? std::string() : kind(configuration);
+    if (!names.empty()) of_kind_.try_emplace(names, configuration);
+    known.insert_or_assign(configuration.text(), Known{.kind = std::move(names), .cost = cost});
+  }
   std::map<std::string, std::vector<double>> gains;  // by what is added
   std::map<std::string, std::size_t> tried;          // values, by kind
   for (const auto& [configuration, cost] : costs) {
-    if (!space_.is_refined(configuration)) {
-      std::string names = kind(configuration);
-      if (names.empty() || !(cost > 0.0)) continue;
-      usual_[problem].insert_or_assign(configuration.text(),
-                                       Usual{.configuration = configuration, .kind = std::move(names), .cost = cost});
-      continue;
-    }
+    if (!(cost > 0.0) || !space_.is_refined(configuration)) continue;
     const Configuration usual = space_.unrefined(configuration);
-    const auto beside = std::ranges::find(costs, usual, &std::pair<Configuration, double>::first);
-    if (beside == costs.end() || !(cost > 0.0) || !(beside->second > 0.0)) continue;
+    const auto beside = known.find(usual.text());
+    if (beside == known.end()) continue;
     // What is chosen last comes behind all other parameters.
-    gains[configuration.text().substr(usual.text().size())].push_back(std::log(cost / beside->second));
+    gains[configuration.text().substr(usual.text().size())].push_back(std::log(cost / beside->second.cost));
     // A single one may be a winner of elsewhere, which says nothing of the others.
     std::size_t others = 0;
     for (const Parameter* parameter : space_.chosen_last(usual)) others += parameter->values.size() - 1;
@@ -76,6 +77,17 @@ void LastChoices::learn(const Problem& problem, const std::vector<std::pair<Conf
   for (const auto& [added, logs] : gains) {
     gains_[added][problem] = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
   }
+}
+
+void LastChoices::forget(const Problem& problem, const Configuration& configuration) {
+  known_[problem].erase(configuration.text());
+}
+
+std::optional<double> LastChoices::cost(const Problem& problem, const std::string& configuration) const {
+  const auto here = known_.find(problem);
+  if (here == known_.end()) return std::nullopt;
+  const auto known = here->second.find(configuration);
+  return known == here->second.end() ? std::nullopt : std::optional(known->second.cost);
 }
 
 std::map<std::string, double> LastChoices::gains_of_values() const {
@@ -129,11 +141,11 @@ std::vector<LastChoices::Worth> LastChoices::expected_gains(const Configuration&
   return all;
 }
 
-const std::vector<LastChoices::Worth>& LastChoices::by_gain(const Usual& usual) const {
-  auto [place, fresh] = by_gain_.try_emplace(usual.kind);
+const std::vector<LastChoices::Worth>& LastChoices::by_gain(const std::string& kind) const {
+  auto [place, fresh] = by_gain_.try_emplace(kind);
   auto& [revision, gains] = place->second;
   if (fresh || revision != revision_) {
-    gains = expected_gains(usual.configuration);
+    gains = expected_gains(of_kind_.at(kind));
     revision = revision_;
   }
   return gains;
@@ -141,10 +153,11 @@ const std::vector<LastChoices::Worth>& LastChoices::by_gain(const Usual& usual) 
 
 std::vector<std::pair<double, std::string>> LastChoices::cheaper(const Problem& problem, double most) const {
   std::vector<std::pair<double, std::string>> found;
-  const auto here = usual_.find(problem);
-  if (here == usual_.end()) return found;
+  const auto here = known_.find(problem);
+  if (here == known_.end()) return found;
   for (const auto& [text, usual] : here->second) {
-    for (const Worth& worth : by_gain(usual)) {
+    if (usual.kind.empty()) continue;
+    for (const Worth& worth : by_gain(usual.kind)) {
       const double cost = usual.cost * std::exp(worth.gain);
       if (cost >= most) break;
       found.emplace_back(cost, text + worth.added);
@@ -154,9 +167,11 @@ std::vector<std::pair<double, std::string>> LastChoices::cheaper(const Problem& 
   return found;
 }
 
-std::vector<Configuration> LastChoices::worth_trying(const Problem& problem, double fastest) const {
+std::vector<Configuration> LastChoices::worth_trying(const Problem& problem, double fastest, std::size_t most) const {
   std::vector<Configuration> found;
   for (const auto& [cost, text] : cheaper(problem, fastest * std::exp(-kLeastGain))) {
+    if (found.size() == most) break;
+    if (known_.at(problem).contains(text)) continue;
     if (auto configuration = parse_if_present(space_, text)) found.push_back(*std::move(configuration));
   }
   return found;

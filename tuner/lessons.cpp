@@ -23,7 +23,15 @@ Lessons::Lessons(const Evaluator& evaluator, KnownProfiles& known, const std::ve
 }
 
 void Lessons::learn(const ProblemSearch& search, const TuningResult& result) {
-  learn(result.problem, search.attempts().costs());
+  Transfer::Costs costs = search.attempts().costs();
+  // What is wrong is no example, however fast it seemed.
+  for (const auto& [configuration, finalist] : search.decision().finalists()) {
+    if (!finalist.failed()) continue;
+    const Configuration wrong = search.problem().at(configuration);
+    std::erase_if(costs, [&](const auto& each) { return each.first == wrong; });
+    last_choices_.forget(result.problem, wrong);
+  }
+  learn(result.problem, costs);
   if (result.out_of_time) {
     seconds_per_operation_ = std::max(seconds_per_operation_, *result.out_of_time / pilot_operations(result.problem));
   }

@@ -27,8 +27,7 @@ WinnerTrials::WinnerTrials(const Evaluator& evaluator, const TunerOptions& optio
       lessons_(lessons),
       visits_(visits),
       problems_(problems),
-      most_active_(most_active),
-      space_(evaluator.family().space(evaluator.device())) {}
+      most_active_(most_active) {}
 
 bool WinnerTrials::compare_mappings() const { return problems_ > 1 && options_.goal().is_usual(); }
 
@@ -45,8 +44,11 @@ double WinnerTrials::reserve() {
 std::optional<Configuration> WinnerTrials::last_choice_for(std::size_t place) const {
   const auto& result = visits_.result(place);
   if (!result || !result->searched || !result->profile) return std::nullopt;
-  const double fastest = result->objective.value_or(result->profile->time);
-  return lessons_.last_choices().untried(result->problem, fastest, visits_.tried(place));
+  const LastChoices& last = lessons_.last_choices();
+  // As the screening measured it, like all others; finals take longer.
+  const auto screened = last.cost(result->problem, result->profile->configuration);
+  const double fastest = screened.value_or(result->objective.value_or(result->profile->time));
+  return last.untried(result->problem, fastest, visits_.tried(place));
 }
 
 std::size_t WinnerTrials::late_choices() {

@@ -27,8 +27,8 @@ class WinnerTrials {
   /// The part of the evaluations that the first searches leave for a single mapping, one for each problem; to be called
   /// before they begin.
   [[nodiscard]] double reserve();
-  /// At how many problems a value that is chosen last is to be tried, as far as is known now. To find that out takes a
-  /// while: it is found out again only where something was learnt since.
+  /// At how many problems values that are chosen last are to be tried, at least once, as far as is known now. To find
+  /// that out takes a while: it is found out again only where something was learnt of such values since.
   [[nodiscard]] std::size_t late_choices();
 
   /// Tries what other problems found of what is chosen last at all problems. Each trial says how good such values are,
@@ -55,7 +55,6 @@ class WinnerTrials {
   const Lessons& lessons_;
   Visits& visits_;
   const std::size_t problems_, most_active_;
-  const SearchSpace space_;
   double reserved_evaluations_ = 0.0;
   std::map<std::size_t, std::pair<std::size_t, bool>> late_;  ///< by place: LastChoices::revision(), and whether
 };

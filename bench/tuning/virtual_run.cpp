@@ -284,7 +284,7 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
       effort.measuring, effort.verifying);
   if (refined > 0.0) {
     fmt::print(
-        "{:.0f} winners have values that are chosen last, and take {:.2f} % longer on average than with the best\n",
+        "{:.0f} winners may have values that are chosen last, and take {:.2f} % longer on average than with the best\n",
         refined, 100.0 * loss / refined);
   }
   return chosen;

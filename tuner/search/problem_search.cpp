@@ -156,8 +156,9 @@ std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
     others.clear();
   }
   plan_.last->learn(problem_.problem(), attempts_.costs());
-  add_untried(plan_.last->worth_trying(problem_.problem(), *attempts_.find(fastest)->cost),
-              others.size() + tried / kTriedBefore, others);
+  const std::size_t more = tried / kTriedBefore;
+  add_untried(plan_.last->worth_trying(problem_.problem(), *attempts_.find(fastest)->cost, others.size() + more),
+              others.size() + more, others);
   return others;
 }
 
@@ -167,7 +168,8 @@ void ProblemSearch::add_untried(const std::vector<Configuration>& configurations
   for (const Configuration& each : configurations) {
     if (numbers.size() >= most) return;
     const auto number = problem_.find(each);
-    if (number && attempts_.find(*number) == nullptr) numbers.push_back(*number);
+    if (!number || attempts_.find(*number) != nullptr || std::ranges::find(numbers, *number) != numbers.end()) continue;
+    numbers.push_back(*number);
   }
 }
 
@@ -175,9 +177,10 @@ void ProblemSearch::add_untried(const std::vector<Configuration>& configurations
 std::size_t ProblemSearch::most_for_others() const {
   constexpr std::int64_t kMost = 1'000'000;  // without a budget
   const double of_one = (effort_.measuring + effort_.waiting) / static_cast<double>(attempts_.outcomes().size());
-  const double in_time = kTakingOn * stop_.seconds_left_in_total().value_or(HUGE_VAL) / of_one;
-  const std::int64_t most = std::clamp<std::int64_t>(stop_.evaluations_left().value_or(kMost), 0, kMost);
-  return static_cast<std::size_t>(std::min(in_time, static_cast<double>(most)));
+  const auto most = static_cast<double>(std::clamp<std::int64_t>(stop_.evaluations_left().value_or(kMost), 0, kMost));
+  const double seconds = kTakingOn * stop_.seconds_left_in_total().value_or(HUGE_VAL);
+  // All that a continued run recalls took no time.
+  return static_cast<std::size_t>(of_one > 0.0 ? std::min(seconds / of_one, most) : most);
 }
 
 /// Does `step`. If the user interrupts it, drops the batches in flight.
