@@ -19,8 +19,8 @@ namespace {
 constexpr double kLeastGain = 0.01;
 // A value does so much at least, or it is not tried beside others with which it was not measured.
 constexpr double kLeastGainBesideOthers = kLeastGain / 4.0;
-// One problem may be among the few at which a value does nothing, and a search there ended by chance with a
-// configuration that was measured too fast.
+// Problems that find out what values are worth: at a single one, what helps at most others may do nothing, or chance
+// may decide what is measured.
 constexpr std::size_t kFindOut = 3;
 // Draws for each configuration that is wanted, many of which are of one value or were drawn before.
 constexpr std::size_t kDraws = 8;

@@ -11,7 +11,7 @@ namespace {
 // Of the time after the first searches: for values of what is chosen last, at problems that ended before another one
 // had found them faster. What that does not need is for the rest.
 constexpr double kLastChoices = 0.7;
-constexpr int kMostLastChoices = 3;  // at most so many at a problem: the best for most may not be the best there
+constexpr int kMostLastChoices = 3;  // at most so many at a problem: what is best at most need not be best at all
 // For the best single mapping: at most so much of the time that these leave, and of all evaluations. Of a minute that
 // is up to 3.6 s: two for kernels that are compiled side by side, and for a hundred problems.
 constexpr double kSingleMappingTime = 0.15, kSingleMappingEvaluations = 0.1;

@@ -315,9 +315,11 @@ def main():
     if missing and "templates" in document:  # older files are of before all of them were measured
         print(f"Not measured: {', '.join(missing)}.\n")
     if any(role.startswith("pytorch") for role in roles):
-        print(f"{pytorch_setting(options.pytorch)}; measured {origins.beside(pathlib.Path(options.file), pathlib.Path(options.pytorch))}.\n")
+        print(f"{pytorch_setting(options.pytorch)}; measured "
+              f"{origins.beside(pathlib.Path(options.file), pathlib.Path(options.pytorch))}.\n")
     if any(role.startswith("independent") for role in roles):
-        print(f"The independent program was measured {origins.beside(pathlib.Path(options.file), pathlib.Path(options.independent))}.\n")
+        print(f"The independent program was measured "
+              f"{origins.beside(pathlib.Path(options.file), pathlib.Path(options.independent))}.\n")
     rows = {key(cell): cell["samples"] for cell in document["cells"]}
     reached = list(targets(found, rows)) if document["device"].startswith("cuda") else []
     if reached:

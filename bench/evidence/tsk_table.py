@@ -80,9 +80,9 @@ def readme(folder):
                         f" | {digits(best['microseconds_per_iteration'])} | "
                         f"{digits(best.get('floor_microseconds_per_iteration'))} | "
                         f"{0.1 * best['microseconds_per_iteration']:.3g} ms |"))
-    lines += [""] + [f"- {COLUMNS[name]}: {MEANINGS[name]}" for name in names] + pytorch_setting(folder)
+    lines += [""] + [f"- {COLUMNS[name]}: {MEANINGS[name]}" for name in names]
     return lines + ["- heddle, fastest: of all resident configurations and some of the others",
-                    "- floor of the card: the operations alone, at the card's peak rates"]
+                    "- floor of the card: the operations alone, at the card's peak rates"] + pytorch_setting(folder)
 
 
 def reached(yes):

@@ -69,6 +69,7 @@ class VirtualEvaluator final : public Evaluator {
     return worth(text, problem) * model_.expected(configuration, problem).value_or(kUnknown) *
            std::exp(card_.noise * (0.6 * drawn(text) + 0.8 * drawn(text + problem.text())));
   }
+  bool has_worth() const { return !card_.worth.empty(); }
   /// What the values that are chosen last make of the time.
   double worth(const std::string& configuration, const Problem& problem) const {
     double logarithm = 0.0;
@@ -282,7 +283,7 @@ Chosen tune(VirtualEvaluator& evaluator, ProfileStore& store, const std::vector<
       "measuring, {:.1f} verifying\n",
       seconds, evaluator.now() - begin, chosen.size(), problems.size(), geometric_mean(chosen), tried, effort.waiting,
       effort.measuring, effort.verifying);
-  if (refined > 0.0) {
+  if (refined > 0.0 && evaluator.has_worth()) {
     fmt::print(
         "{:.0f} winners may have values that are chosen last, and take {:.2f} % longer on average than with the best\n",
         refined, 100.0 * loss / refined);

@@ -132,8 +132,9 @@ void ProblemSearch::measure_refined() {
 
 /// All values of what is chosen last, if the search has tried several times as many configurations, so that this takes
 /// a small part of its time, however short that is; or, with some of them together, if it takes on to find out for
-/// other searches what they are worth, which takes a small part of the run's. Then, and where a visit searches nothing,
-/// what is expected to be the fastest here by what others found of such values, one for several that were tried.
+/// other searches what they are worth, which takes a small part of the run's. If it does not take that on, and where a
+/// visit searches nothing: what is expected to be the fastest here by what is known of such values, one for several
+/// that were tried. A search that tries all values tries these as well.
 std::vector<std::size_t> ProblemSearch::refinements_of(std::size_t fastest) {
   const std::size_t tried = attempts_.outcomes().size();
   std::vector<std::size_t> others = problem_.refinements(fastest);
