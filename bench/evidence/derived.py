@@ -42,7 +42,6 @@ def bat(name):
 TABLES = {
     "mapping_table.md": ("mapping_table.json", printed("bench/evidence/mapping_table.py", "mapping_table.json", "--pytorch",
                                                        "pytorch_step.json", "--independent", "independent.txt")),
-    "mapping_table_again.md": ("mapping_table_again.json", printed("bench/evidence/mapping_table.py", "mapping_table_again.json")),
     "mapping_lines.md": ("mapping_lines.json",
                          printed("bench/evidence/mapping_table.py", "mapping_lines.json", "--pytorch", "pytorch_step.json")),
     "published_shape.md": ("mapping_lines.json", printed("bench/evidence/lines_table.py", "mapping_lines.json")),
