@@ -123,15 +123,14 @@ std::vector<ContractCase> contract_cases(const DeviceIdentity& device, const Con
     for (ContractCase& corner : draw.corners()) all.push_back(std::move(corner));
     for (const Path& path : paths()) {
       if (family->name() != path.family || device.backend == "cpu") continue;
-      if (path.on == Path::On::gpu && device.backend == "emulator") continue;
-      if (path.on == Path::On::emulator && device.backend != "emulator") continue;
+      if (path.gpu_only && device.backend == "emulator") continue;
       const auto has = [&](const char* text) { return path.configuration.find(text) != std::string::npos; };
       const bool newer = has("scheme=cluster") || has("scheme=neurons") || has("launch=");
       if (newer && device.compute_capability() < 90) continue;  // its space has no such scheme, or parameter
       Problem problem = family->awkward_problem();
       for (const auto& [name, size] : path.sizes) problem = problem.with(name, size);
       Configuration configuration = space.parse(path.configuration);
-      if (path.on != Path::On::emulator &&
+      if (!path.too_small &&
           space.violated(configuration, problem)) {  // a GPU of few multiprocessors, or of little shared memory
         CHECK_MESSAGE((device.backend != "emulator" || device.compute_capability() < 90),
                       problem.text() << ": " << configuration.text());

@@ -20,16 +20,16 @@ Path wide(std::int64_t rules, std::int64_t outputs, const char* configuration) {
 }
 /// Rules that are not on chip, kernels/sonfin/cuda/streamed_rules.cuh.
 Path streamed(std::int64_t outputs, const std::string& configuration) {
-  return {"sonfin-train",
-          {{"rules", 13}, {"dim", 517}, {"outputs", outputs}},
-          "scheme=grid coarsening=rules storage=stream " + configuration,
-          Path::On::emulator};
+  return {.family = "sonfin-train",
+          .sizes = {{"rules", 13}, {"dim", 517}, {"outputs", outputs}},
+          .configuration = "scheme=grid coarsening=rules storage=stream " + configuration,
+          .too_small = true};
 }
 Path streamed_on_gpu(std::int64_t rules, std::int64_t outputs, const std::string& configuration) {
-  return {"sonfin-train",
-          {{"rules", rules}, {"dim", 4997}, {"outputs", outputs}},
-          "scheme=grid coarsening=rules storage=stream block_size=256 vector=4 " + configuration,
-          Path::On::gpu};
+  return {.family = "sonfin-train",
+          .sizes = {{"rules", rules}, {"dim", 4997}, {"outputs", outputs}},
+          .configuration = "scheme=grid coarsening=rules storage=stream block_size=256 vector=4 " + configuration,
+          .gpu_only = true};
 }
 
 /// A perceptron of one or two hidden layers that learns from `batch` rows at a time.
@@ -46,7 +46,7 @@ Path perceptron(std::int64_t inputs, std::int64_t hidden1, std::int64_t hidden2,
 }
 /// Too many threads for the emulator, where it takes minutes.
 Path on_gpu(Path path) {
-  path.on = Path::On::gpu;
+  path.gpu_only = true;
   return path;
 }
 /// All rows at once, in resident blocks: kernels/mlp/cuda/resident.cuh.

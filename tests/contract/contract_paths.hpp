@@ -13,8 +13,10 @@ struct Path {
   const char* family;
   std::vector<std::pair<const char*, std::int64_t>> sizes;  ///< others are those of the awkward problem
   std::string configuration;
-  /// Where it is tried. The space allows some only for problems that fill a GPU: the emulator tries them on small ones.
-  enum class On { all, gpu, emulator } on = On::all;
+  bool gpu_only = false;  ///< too large for the emulator
+  /// The space allows it only for larger problems, where it pays. Kernels have to be right on small ones too, which the
+  /// emulator and sanitizers can do.
+  bool too_small = false;
 };
 
 [[nodiscard]] const std::vector<Path>& paths();
