@@ -10,7 +10,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "evidence" / "s
 #: Notes how it was called, finds something if the shape is that of FAULTY.
 TOOL = """#!/usr/bin/env bash
 [ "$1" != --version ] || { echo 'Version made up'; exit; }
-echo "${HEDDLE_CONTRACT_ONLY:-every} ${HEDDLE_CONTRACT_CASES} $*" >>"$CALLS"
+echo "${HEDDLE_CONTRACT_ONLY:-every} ${HEDDLE_CONTRACT_CASES} $* except ${HEDDLE_CONTRACT_EXCEPT:-nothing}" >>"$CALLS"
 echo 'cuda:0 (a card): 3 of 3 configurations tried'
 [ "${HEDDLE_CONTRACT_ONLY:-every}" != "${FAULTY:-}" ] || { echo '========= ERROR SUMMARY: 2 errors'; exit 9; }
 echo '========= ERROR SUMMARY: 0 errors'
@@ -54,6 +54,17 @@ class Sanitize(unittest.TestCase):
         self.run_it()
         for tool in ("memcheck", "racecheck", "synccheck"):
             self.assertIn("== every, ", self.kept(tool))
+
+    def test_synccheck_has_room_for_many_barriers_but_not_of_every_launch(self):
+        calls, _ = self.run_it("synccheck", SHAPES="scheme=cluster kernels=")
+        self.assertIn("--num-cuda-barriers 16384", calls[0])
+        self.assertRegex(calls[0], "except kernels=$")
+        self.assertNotIn("--num-cuda-barriers", calls[1])
+        self.assertRegex(calls[1], "except scheme=graph$")
+        for tool in ("memcheck", "racecheck"):
+            for call in self.run_it(tool)[0]:
+                self.assertRegex(call, "except nothing$")
+                self.assertNotIn("--num-cuda-barriers", call)
 
     def test_a_finding_fails_the_part_and_only_that_shape_is_tried_again(self):
         _, code = self.run_it("racecheck", FAULTY="scheme=cluster")
