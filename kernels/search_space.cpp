@@ -31,7 +31,8 @@ bool is_searched(const Parameter& parameter, const Configuration& before) {
 
 const Value* find(const std::vector<Configuration::Entry>& entries, std::string_view name) {
   for (const auto& [key, value] : entries) {
-    if (key == name) return &value;
+    // An enumeration looks up names millions of times. Most differ in length or in the first letter.
+    if (key.size() == name.size() && (name.empty() || key.front() == name.front()) && key == name) return &value;
   }
   return nullptr;
 }
@@ -86,23 +87,23 @@ SearchSpace::SearchSpace(DeviceIdentity device, std::vector<Parameter> parameter
       }
     }
   }
-  for (const Constraint& constraint : constraints_) {
-    const auto named = std::find_if(parameters_.begin(), parameters_.end(),
-                                    [&](const Parameter& parameter) { return parameter.name == constraint.last; });
+  known_after_.resize(parameters_.size() + 1);
+  foreseen_after_.resize(parameters_.size() + 1);
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    const Constraint& constraint = constraints_[i];
+    const auto named = std::ranges::find(parameters_, constraint.last, &Parameter::name);
     if (named == parameters_.end() && !constraint.last.empty()) {
       throw std::out_of_range(
           fmt::format("constraint '{}' waits for a parameter {}", constraint.name, constraint.last));
     }
-    known_after_.push_back(constraint.asks_no_parameter ? 0
-                           : constraint.last.empty()    ? parameters_.size()
-                                                        : static_cast<std::size_t>(named - parameters_.begin()) + 1);
-  }
-  foreseen_after_.resize(parameters_.size() + 1);
-  for (std::size_t i = 0; i < constraints_.size(); ++i) {
-    if (!constraints_[i].may_hold) continue;
+    const std::size_t known = constraint.asks_no_parameter ? 0
+                              : constraint.last.empty()    ? parameters_.size()
+                                                           : static_cast<std::size_t>(named - parameters_.begin()) + 1;
+    known_after_[known].push_back(i);
+    if (!constraint.may_hold) continue;
     foreseen_after_.front().push_back(i);
-    for (std::size_t p = 0; p + 1 < known_after_[i]; ++p) {
-      const auto& names = constraints_[i].foresees;
+    for (std::size_t p = 0; p + 1 < known; ++p) {
+      const auto& names = constraint.foresees;
       if (std::ranges::find(names, parameters_[p].name) != names.end()) foreseen_after_[p + 1].push_back(i);
     }
   }
@@ -127,11 +128,9 @@ bool SearchSpace::walk(const Problem& problem, const Order& order, const Visit& 
 }
 
 bool SearchSpace::holds(const Configuration& prefix, std::size_t parameters, const Problem& problem) const {
-  for (std::size_t i = 0; i < constraints_.size(); ++i) {
-    if (known_after_[i] == parameters && !constraints_[i].holds(prefix, problem, device_)) return false;
-  }
-  const std::vector<std::size_t>& foreseen = foreseen_after_[parameters];
-  return std::ranges::all_of(foreseen,
+  return std::ranges::all_of(known_after_[parameters],
+                             [&](std::size_t i) { return constraints_[i].holds(prefix, problem, device_); }) &&
+         std::ranges::all_of(foreseen_after_[parameters],
                              [&](std::size_t i) { return constraints_[i].may_hold(prefix, problem, device_); });
 }
 

@@ -157,8 +157,8 @@ class SearchSpace {
   DeviceIdentity device_;
   std::vector<Parameter> parameters_;
   std::vector<Constraint> constraints_;
-  std::vector<std::size_t> known_after_;                  // per constraint: how many parameters it has to wait for
-  std::vector<std::vector<std::size_t>> foreseen_after_;  // [number of parameters]: constraints that may be foreseen
+  // [number of parameters]: the constraints that have waited for so many, and those that may be foreseen then.
+  std::vector<std::vector<std::size_t>> known_after_, foreseen_after_;
 };
 
 }  // namespace heddle

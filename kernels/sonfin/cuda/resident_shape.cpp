@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "heddle/kernels/sonfin/control.cuh"
 #include "heddle/kernels/sonfin/cuda/arrangement.hpp"
@@ -16,13 +17,13 @@ namespace {
 constexpr std::int64_t kPacketBytes = 16;
 
 ResidentShape::Link link_of(const Configuration& c) {
-  const std::string& scheme = c.word("scheme");
+  const std::string_view scheme = c.word("scheme");
   if (scheme == "block") return ResidentShape::Link::block;
   return scheme == "cluster" ? ResidentShape::Link::cluster : ResidentShape::Link::grid;
 }
 
 ResidentShape::Storage storage_of(const Configuration& c) {
-  const std::string& storage = c.word("storage");
+  const std::string_view storage = c.word("storage");
   if (storage == "registers") return ResidentShape::Storage::registers;
   if (storage == "halves") return ResidentShape::Storage::halves;
   if (storage == "stream") return ResidentShape::Storage::stream;
@@ -32,7 +33,7 @@ ResidentShape::Storage storage_of(const Configuration& c) {
 }  // namespace
 
 bool is_resident(const Configuration& c) {
-  const std::string& scheme = c.word("scheme");
+  const std::string_view scheme = c.word("scheme");
   return scheme == "block" || scheme == "cluster" || scheme == "grid";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -174,20 +175,19 @@ std::int64_t most_rules_of_block(ResidentShape shape, const DeviceIdentity& devi
   return most;
 }
 
-/// Whether the blocks of a grid keep all rules on chip. An enumeration asks for the same problem again and again.
+/// Whether the blocks of a grid keep all rules on chip. An enumeration asks for the same problem again and again, with
+/// one vector after the other.
 bool fits_on_chip(const ResidentShape& shape, const DeviceIdentity& device, const Problem& problem) {
   struct Last {
     DeviceIdentity device;
     Problem problem;
-    std::int64_t vector;
-    bool fits;
+    std::map<std::int64_t, bool> fits;  // by vector
   };
   thread_local std::optional<Last> last;
-  if (!last || last->vector != shape.vector || last->problem != problem || last->device != device) {
-    const bool fits = problem.at("rules") <= device.units * most_rules_of_block(shape, device, problem);
-    last = Last{.device = device, .problem = problem, .vector = shape.vector, .fits = fits};
-  }
-  return last->fits;
+  if (!last || last->problem != problem || last->device != device) last = Last{device, problem, {}};
+  const auto [known, fresh] = last->fits.try_emplace(shape.vector);
+  if (fresh) known->second = problem.at("rules") <= device.units * most_rules_of_block(shape, device, problem);
+  return known->second;
 }
 
 std::vector<Constraint> constraints() {
