@@ -185,9 +185,10 @@ bool fits_on_chip(const ResidentShape& shape, const DeviceIdentity& device, cons
   };
   thread_local std::optional<Last> last;
   if (!last || last->problem != problem || last->device != device) last = Last{device, problem, {}};
-  const auto [known, fresh] = last->fits.try_emplace(shape.vector);
-  if (fresh) known->second = problem.at("rules") <= device.units * most_rules_of_block(shape, device, problem);
-  return known->second;
+  if (const auto known = last->fits.find(shape.vector); known != last->fits.end()) return known->second;
+  const bool fits = problem.at("rules") <= device.units * most_rules_of_block(shape, device, problem);
+  last->fits.emplace(shape.vector, fits);
+  return fits;
 }
 
 std::vector<Constraint> constraints() {
