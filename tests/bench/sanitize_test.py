@@ -61,10 +61,14 @@ class Sanitize(unittest.TestCase):
         self.assertRegex(calls[0], "except kernels=$")
         self.assertNotIn("--num-cuda-barriers", calls[1])
         self.assertRegex(calls[1], "except scheme=graph$")
-        for tool in ("memcheck", "racecheck"):
-            for call in self.run_it(tool)[0]:
-                self.assertRegex(call, "except nothing$")
-                self.assertNotIn("--num-cuda-barriers", call)
+        for call in self.run_it("memcheck")[0]:
+            self.assertRegex(call, "except nothing$")
+            self.assertNotIn("--num-cuda-barriers", call)
+
+    def test_racecheck_leaves_out_teams_of_warps_whose_barriers_it_does_not_know(self):
+        for call in self.run_it("racecheck")[0]:
+            self.assertRegex(call, "except pass_rows=64,pass_rows=56,pass_rows=48,pass_rows=32$")
+            self.assertNotIn("--num-cuda-barriers", call)
 
     def test_a_finding_fails_the_part_and_only_that_shape_is_tried_again(self):
         _, code = self.run_it("racecheck", FAULTY="scheme=cluster")

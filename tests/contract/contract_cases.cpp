@@ -68,7 +68,7 @@ std::vector<ContractCase> cases_by_form(const KernelFamily& family, const Device
 
 bool is_wanted(const Configuration& configuration, const ContractSample& sample) {
   const auto has = [&](const std::string& word) { return configuration.text().find(word) != std::string::npos; };
-  return (sample.only.empty() || has(sample.only)) && (sample.except.empty() || !has(sample.except));
+  return (sample.only.empty() || has(sample.only)) && std::ranges::none_of(sample.except, has);
 }
 
 /// As many as the sample has at most: one of every family, then paths if they come first, then others.

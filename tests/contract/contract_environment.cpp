@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -30,7 +31,10 @@ ContractSample sample_of_environment(ContractSample usual, const DeviceIdentity&
               .paths_first = true,
               .families = std::move(sample.families)};
   }
-  if (const char* const except = std::getenv("HEDDLE_CONTRACT_EXCEPT")) sample.except = except;
+  if (const char* const except = std::getenv("HEDDLE_CONTRACT_EXCEPT")) {
+    std::istringstream words(except);
+    for (std::string word; std::getline(words, word, ',');) sample.except.push_back(word);
+  }
   if (const char* const only = std::getenv("HEDDLE_CONTRACT_ONLY")) {
     sample.only = only;
     sample.least = 1;

@@ -9,7 +9,7 @@ namespace heddle::contract {
 ///
 /// - HEDDLE_CONTRACT_CASES: at most so many configurations, on small problems; those of contract_paths.cpp first;
 /// - HEDDLE_CONTRACT_ONLY: a word (scheme=cluster) of those to try. Families that have none are left out;
-/// - HEDDLE_CONTRACT_EXCEPT: a word of those to leave out.
+/// - HEDDLE_CONTRACT_EXCEPT: words of those to leave out, with commas between them.
 [[nodiscard]] ContractSample sample_of_environment(ContractSample usual, const DeviceIdentity& device);
 
 }  // namespace heddle::contract

@@ -24,9 +24,9 @@ struct ContractSample {
   bool large = true;         ///< problems of more than 100000 tasks too
   bool forms = false;  ///< of fuzzy arrays: every value in each type, layout and kind of matrix, mostly of small ones
   bool repeat = true;  ///< run each a second time and compare
-  bool thorough = false;    ///< the whole verification for each, not one of its runs in turn
-  std::string only = {};    ///< leaves out, and does not draw, configurations without this; empty: none
-  std::string except = {};  ///< leaves out configurations with this in their text; empty: none
+  bool thorough = false;                 ///< the whole verification for each, not one of its runs in turn
+  std::string only = {};                 ///< leaves out, and does not draw, configurations without this; empty: none
+  std::vector<std::string> except = {};  ///< leaves out configurations with one of these in their text
   std::size_t most = std::numeric_limits<std::size_t>::max();  ///< all together; drawn from all of the above
   bool paths_first = false;                                    ///< of these, those of contract_paths.cpp before others
   std::size_t least = 1;  ///< all together: with fewer tried, the contract has not been looked at

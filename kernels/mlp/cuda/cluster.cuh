@@ -262,9 +262,10 @@ class ClusterTraining {
     upper_.template forward<0>();
     const float* const targets = memory_.first.targets;
     double& squares = memory_.upper.losses[Upper::warp()];  // of the passes so far
-    const double before = pass > 0 ? squares : 0.0;
+    const bool counts = threadIdx.x % kWarp == 0;  // only this lane: no barrier orders the others with find_deltas()
+    const double before = counts && pass > 0 ? squares : 0.0;
     upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
-    if (Passes > 1 && threadIdx.x % kWarp == 0) squares += before;
+    if (Passes > 1 && counts) squares += before;
     UpperTeam::sync();
     if (Passes > 1) start_targets(after(pass));
     if (pass + 1 == Passes) exchange_.post_squares();
