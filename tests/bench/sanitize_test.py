@@ -2,11 +2,14 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "evidence" / "sanitize_evidence"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "bench" / "evidence" / "sanitize_evidence"
+SPACE = ROOT / "kernels" / "mlp" / "cuda" / "train_space.cpp"
 #: Notes how it was called, finds something if the shape is that of FAULTY.
 TOOL = """#!/usr/bin/env bash
 [ "$1" != --version ] || { echo 'Version made up'; exit; }
@@ -66,9 +69,18 @@ class Sanitize(unittest.TestCase):
             self.assertNotIn("--num-cuda-barriers", call)
 
     def test_racecheck_leaves_out_teams_of_warps_whose_barriers_it_does_not_know(self):
+        values = re.search(r'"pass_rows",\s*\.values = numbers\(\{([^}]*)\}\)', SPACE.read_text())[1].split(",")
+        words = ",".join(f"pass_rows={value.strip()}" for value in values if int(value) > 0)
         for call in self.run_it("racecheck")[0]:
-            self.assertRegex(call, "except pass_rows=64,pass_rows=56,pass_rows=48,pass_rows=32$")
+            self.assertRegex(call, f"except {words}$")
             self.assertNotIn("--num-cuda-barriers", call)
+        self.assertIn(f"without: {words}\n", self.kept("racecheck"))
+
+    def test_what_is_left_out_can_be_chosen_and_nothing_be_left_out(self):
+        for words, said in (("scheme=grid", "scheme=grid"), ("", "nothing")):
+            for tool in ("racecheck", "synccheck"):
+                for call in self.run_it(tool, HEDDLE_CONTRACT_EXCEPT=words, commit=words + tool)[0]:
+                    self.assertRegex(call, f"except {said}$")
 
     def test_a_finding_fails_the_part_and_only_that_shape_is_tried_again(self):
         _, code = self.run_it("racecheck", FAULTY="scheme=cluster")
