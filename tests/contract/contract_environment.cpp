@@ -33,7 +33,9 @@ ContractSample sample_of_environment(ContractSample usual, const DeviceIdentity&
   }
   if (const char* const except = std::getenv("HEDDLE_CONTRACT_EXCEPT")) {
     std::istringstream words(except);
-    for (std::string word; std::getline(words, word, ',');) sample.except.push_back(word);
+    for (std::string word; std::getline(words, word, ',');) {
+      if (!word.empty()) sample.except.push_back(word);
+    }
   }
   if (const char* const only = std::getenv("HEDDLE_CONTRACT_ONLY")) {
     sample.only = only;

@@ -83,7 +83,7 @@ TEST_CASE("of HEDDLE_CONTRACT_CASES configurations those of named paths come fir
 
 TEST_CASE("HEDDLE_CONTRACT_EXCEPT leaves out the configurations with one of its words") {
   const DeviceIdentity device = test::large_gpu();
-  const Variable except("HEDDLE_CONTRACT_EXCEPT", "scheme=cluster,storage=shared");
+  const Variable except("HEDDLE_CONTRACT_EXCEPT", "scheme=cluster,,storage=shared,");
   const Variable only("HEDDLE_CONTRACT_ONLY", "threads_per_rule=64");
   const std::vector<ContractCase> cases = contract_cases(device, contract::sample_of_environment(usual(), device));
   CHECK_FALSE(cases.empty());
