@@ -262,7 +262,8 @@ class ClusterTraining {
     upper_.template forward<0>();
     const float* const targets = memory_.first.targets;
     double& squares = memory_.upper.losses[Upper::warp()];  // of the passes so far
-    const bool counts = threadIdx.x % kWarp == 0;  // only this lane: no barrier orders the others with find_deltas()
+    // find_deltas() lets lane 0 of a warp write this sum. No barrier comes before that: no other lane may read it here.
+    const bool counts = threadIdx.x % kWarp == 0;
     const double before = counts && pass > 0 ? squares : 0.0;
     upper_.find_deltas(control_.output, rows_of(pass), [&](int row) { return targets + row * kOutputs; });
     if (Passes > 1 && counts) squares += before;
