@@ -16,8 +16,8 @@ struct Constant {
   static constexpr int value = V;
 };
 
-/// Warps of a block that work together: `Threads` threads from `First` on. They meet at a barrier of their own (one
-/// warp needs none), or, if its number is 0, at that of the block, all of which they are then.
+/// Warps of a block that work together: `Threads` threads from `First` on. They meet at a barrier of their own, or, if
+/// its number is 0, at that of the block, all of which they are then.
 template <int Threads, int First = 0, int Barrier = 0>
 struct Team {
   static constexpr int kThreads = Threads, kFirst = First, kWarps = Threads / kWarp;
@@ -27,8 +27,6 @@ struct Team {
   __device__ __forceinline__ static void sync() {
     if constexpr (Barrier == 0) {
       __syncthreads();
-    } else if constexpr (Threads == kWarp) {
-      __syncwarp();
     } else {
       partial_barrier<Barrier, Threads>();
     }
