@@ -110,11 +110,10 @@ class NeuronsTraining {
       start_rows(now, true);
       find_places(after(now));
     }
-    copies_arrived();
+    rows_arrived();
     cluster_barrier();
   }
   __device__ __forceinline__ void store() {
-    if constexpr (kWide == 4) copies_box().wait(round_);  // of a step that does not come
     each_own([&](int j, int i, int unit, int to) {
       // Those that several blocks have are the same.
       if (unit >= kFirstTiles && part_ > 0) return;
@@ -133,7 +132,6 @@ class NeuronsTraining {
     const Progress now = memory_.verdict->progress;
     const int rows = rows_of_step(control_, now);
     ++stamp_;
-    if constexpr (kWide == 4) copies_box().wait(round_);
     send_sums();
     float values[kQuadsEach];
     if (warp() < kUpperWarps) {
@@ -159,7 +157,7 @@ class NeuronsTraining {
     met = memory_.verdict->met != 0;
     even_ = !even_;
     ++round_;
-    copies_arrived();
+    rows_arrived();
     __syncthreads();
     return met;
   }
@@ -219,8 +217,8 @@ class NeuronsTraining {
     if (warp() == kWarps - 1) own_place_ = lane() < kRowsEach ? place(part_ * kRowsEach + lane()) : 0;
   }
   /// Starts to bring the rows of the step at `at` on chip, and the targets of the block's own, for a step that is
-  /// `even` or not. What comes in packs is awaited in the mailbox; for the rest copies_arrived(), and a barrier, have
-  /// to follow. Rows beyond those of the step stay as they are: their deltas are 0.
+  /// `even` or not. rows_arrived(), and a barrier, have to follow. Rows beyond those of the step stay as they are:
+  /// their deltas are 0.
   __device__ __forceinline__ void start_rows(const Progress& at, bool even) const {
     const int rows = rows_of_step(control_, at);
     const int first = part_ * kInputs, count = min(kInputs, In - first);
@@ -245,6 +243,13 @@ class NeuronsTraining {
       const int i = base + lane(), place = __shfl_sync(kAllLanes, own_place_, min(i / Out, kWarp - 1));
       if (i < own) start_copy(targets_of(even) + i, buffers_.targets + static_cast<long long>(place) * Out + i % Out);
     }
+  }
+
+  /// Waits for what start_rows() has started. A barrier has to follow before it starts more: a warp that waited after
+  /// the rows of the step behind had arrived as well would see the mailbox as it was two rounds before, and wait on.
+  __device__ __forceinline__ void rows_arrived() const {
+    copies_arrived();
+    if constexpr (kWide == 4) copies_box().wait(round_);
   }
 
   // Forward.

@@ -62,11 +62,13 @@ std::optional<Finding> Grid::run() {
   try {
     begin_clusters();
     while (unfinished_ > 0) {
-      const bool late = !schedule_.any_ready() || schedule_.idle_looks() > 4 * unfinished_ + 64;
-      if (!deliveries_.empty() && (late || order_.draw(kDeliveryDelay) == kDeliveryDelay - 1)) deliver_one();
+      const bool polls_only = schedule_.idle_looks() > 4 * unfinished_ + 64;
+      if (polls_only) schedule_.catch_up();
+      const bool overdue = polls_only || !schedule_.any_ready();
+      if (!deliveries_.empty() && (overdue || order_.draw(kDeliveryDelay) == kDeliveryDelay - 1)) deliver_one();
       if (!schedule_.any_ready()) {
         if (!deliveries_.empty()) continue;
-        if (!schedule_.wake_pollers_in_vain()) throw deadlock(alive_);
+        if (!schedule_.catch_up() && !schedule_.wake_pollers_in_vain()) throw deadlock(alive_);
       }
       if (deliveries_.empty() && schedule_.idle_looks() > 2 * kMostLooks * unfinished_ + 10000) throw deadlock(alive_);
       const Schedule::Turn turn = schedule_.run_next();

@@ -4,12 +4,43 @@
 #include <utility>
 
 namespace heddle::emulator {
+namespace {
+
+/// After how many turns on average another warp is late.
+constexpr std::size_t kTurnsBetween = 64;
+
+}  // namespace
+
 void Schedule::ready(Thread& thread) {
   thread.wait = Wait::nothing;
-  ready_.push_back(&thread);
+  (is_late(thread) ? late_ : ready_).push_back(&thread);
+}
+
+bool Schedule::is_late(const Thread& thread) const noexcept {
+  return thread.block == late_block_ && thread.index / kWarpSize == late_warp_;
+}
+
+void Schedule::be_late(const Thread& of_warp) {
+  late_block_ = of_warp.block;
+  late_warp_ = of_warp.index / kWarpSize;
+  const auto first = ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_);
+  const auto others = std::stable_partition(first, ready_.end(), [this](const Thread* one) { return !is_late(*one); });
+  late_.assign(others, ready_.end());
+  ready_.erase(others, ready_.end());
+}
+
+bool Schedule::catch_up() {
+  if (late_block_ == nullptr) return false;
+  late_block_ = nullptr;
+  ready_.insert(ready_.end(), late_.begin(), late_.end());
+  return !std::exchange(late_, {}).empty();
 }
 
 Thread& Schedule::next() {
+  if (late_block_ == nullptr && order_.draw(kTurnsBetween) == kTurnsBetween - 1) {
+    be_late(*ready_[ready_begin_ + order_.draw(ready_.size() - ready_begin_)]);
+    if (!any_ready()) catch_up();
+  }
   const std::size_t waiting = ready_.size() - ready_begin_;
   std::swap(ready_[ready_begin_], ready_[ready_begin_ + order_.draw(waiting)]);
   Thread& thread = *ready_[ready_begin_++];

@@ -14,7 +14,10 @@ namespace heddle::emulator {
 /// missing ones, is then woken once for each of these looks, and finds what has arrived only the next time round.
 constexpr std::size_t kMostLooks = 256;
 
-/// The threads that can go on, and those that poll a packet until it changes. One runs at a time.
+/// The threads that can go on, and those that poll a packet until it changes. One runs at a time. A warp of a GPU may
+/// come to an instruction long after the others: so in a drawn order one warp after the other is late, which goes on
+/// when nobody else can. Drawing threads one by one would hardly ever let all others overtake one (Burckhardt et al.,
+/// "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010).
 class Schedule {
  public:
   /// `order` must outlive this.
@@ -46,6 +49,9 @@ class Schedule {
   /// without progress() that they count as a deadlock.
   [[nodiscard]] bool wake_pollers_in_vain();
 
+  /// Lets the late warp go on. False if none of its threads waited for that.
+  bool catch_up();
+
   /// A thread looked at a packet.
   void looked() noexcept { ++idle_looks_; }
   /// Something changed that threads may wait for.
@@ -55,13 +61,18 @@ class Schedule {
 
  private:
   [[nodiscard]] Thread& next();
+  [[nodiscard]] bool is_late(const Thread& thread) const noexcept;
+  void be_late(const Thread& of_warp);
 
   Order& order_;
   Thread* current_ = nullptr;
   std::vector<Thread*> ready_;
   std::size_t ready_begin_ = 0;
   std::vector<Thread*> pollers_;
-  std::size_t fruitless_ = 0;  ///< times all pollers were woken since anything changed
+  const Block* late_block_ = nullptr;  ///< of the late warp, which is this block's...
+  unsigned late_warp_ = 0;             ///< ...with this number
+  std::vector<Thread*> late_;          ///< its threads that are ready but for that
+  std::size_t fruitless_ = 0;          ///< times all pollers were woken since anything changed
   std::size_t idle_looks_ = 0;
 };
 
