@@ -205,6 +205,32 @@ __global__ void between(const float* in, float* out, int rounds) {
   }
   out[here()] = value;
 }
+
+// Brings the values of a round on chip while it works with those of the round before.
+__global__ void ahead(const float* in, float* out, int rounds) {
+  heddle::SharedMemory shared;
+  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  float* values = shared.take<float>(2 * threads);
+  const heddle::Mailbox box(shared.take<int>(2));
+  const auto start = [&](int round) {
+    if (thread > 0) return;
+    box.expect(4 * threads);
+    box.fetch(values + round % 2 * threads, in + (round % 4 * gridDim.x + blockIdx.x) * threads, threads);
+  };
+  if (thread == 0) box.open();
+  __syncthreads();
+  start(0);
+  box.wait(0);
+  __syncthreads();
+  float sum = 0.0f;
+  for (int round = 0; round < rounds; ++round) {
+    start(round + 1);
+    sum = 0.5f * sum + values[round % 2 * threads + threads - 1 - thread];
+    box.wait(round + 1);
+    __syncthreads();
+  }
+  out[here()] = sum;
+}
 #endif
 
 }  // namespace test
@@ -283,6 +309,11 @@ Plan plan(const std::string& kernel) {
     plan.launches.back().grid.x = kBlocks / 2;
     plan.launches.back().block.x = 2 * kThreads;
     plan.launches.back().cluster = 2;
+  }
+  if (kernel == "ahead") {
+    plan.launches.push_back(launch(0, {in, out, std::int32_t{6}}, 2 * 2 * kThreads + 2));
+    plan.launches.back().grid.x = kBlocks / 2;
+    plan.launches.back().block.x = 2 * kThreads;
   }
   return plan;
 }
@@ -447,6 +478,8 @@ const std::vector<Fault> kFaults{
      "the warp is divided"},
     {"a warp that exits before its arrival", "between", "heddle::cluster_arrive();\n",
      "if (round == 2 && thread >= 32) return;\n heddle::cluster_arrive();\n", "exit"},
+    {"a round that is over before a warp that is late has waited for the one before", "ahead",
+     "box.wait(round + 1);\n    __syncthreads();\n", "__syncthreads();\n    box.wait(round + 1);\n", "is over too"},
     {"a warp that never arrives", "between", "heddle::partial_barrier<2, 32>", "heddle::partial_barrier<2, 64>",
      "wait at a barrier of the cluster"},
 };
@@ -454,7 +487,7 @@ const std::vector<Fault> kFaults{
 TEST_CASE("emulator: small kernels are right in any order") {
   const TemplateSource whole = source(kKernels);
   for (const char* kernel : {"reverse", "halves", "next_lane", "sums", "copy", "groups", "count", "chain", "agree",
-                             "running", "gather", "between"}) {
+                             "running", "gather", "between", "ahead"}) {
     INFO(std::string(kernel));
     const Result first = run(kernel, whole, 0);
     CHECK(first.finding == "");
