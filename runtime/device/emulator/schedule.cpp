@@ -6,8 +6,8 @@
 namespace heddle::emulator {
 namespace {
 
-/// After how many turns on average another warp is late.
-constexpr std::size_t kTurnsBetween = 64;
+/// After how many turns on average somebody is late, and how often that is a whole block.
+constexpr std::size_t kTurnsBetween = 64, kWarpsToABlock = 4;
 
 }  // namespace
 
@@ -17,14 +17,16 @@ void Schedule::ready(Thread& thread) {
 }
 
 bool Schedule::is_late(const Thread& thread) const noexcept {
-  return thread.block == late_block_ && thread.index / kWarpSize == late_warp_;
+  return thread.block == late_block_ &&
+         (late_warp_ == kAllWarps || static_cast<int>(thread.index / kWarpSize) == late_warp_);
 }
 
-void Schedule::be_late(const Thread& of_warp) {
-  late_block_ = of_warp.block;
-  late_warp_ = of_warp.index / kWarpSize;
+void Schedule::be_late(const Thread& one, bool whole_block) {
+  late_block_ = one.block;
+  late_warp_ = whole_block ? kAllWarps : static_cast<int>(one.index / kWarpSize);
   const auto first = ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_);
-  const auto others = std::stable_partition(first, ready_.end(), [this](const Thread* one) { return !is_late(*one); });
+  const auto others =
+      std::stable_partition(first, ready_.end(), [this](const Thread* each) { return !is_late(*each); });
   late_.assign(others, ready_.end());
   ready_.erase(others, ready_.end());
 }
@@ -38,7 +40,8 @@ bool Schedule::catch_up() {
 
 Thread& Schedule::next() {
   if (late_block_ == nullptr && order_.draw(kTurnsBetween) == kTurnsBetween - 1) {
-    be_late(*ready_[ready_begin_ + order_.draw(ready_.size() - ready_begin_)]);
+    const Thread& one = *ready_[ready_begin_ + order_.draw(ready_.size() - ready_begin_)];
+    be_late(one, order_.draw(kWarpsToABlock) == 0);
     if (!any_ready()) catch_up();
   }
   const std::size_t waiting = ready_.size() - ready_begin_;

@@ -14,10 +14,10 @@ namespace heddle::emulator {
 /// missing ones, is then woken once for each of these looks, and finds what has arrived only the next time round.
 constexpr std::size_t kMostLooks = 256;
 
-/// The threads that can go on, and those that poll a packet until it changes. One runs at a time. A warp of a GPU may
-/// come to an instruction long after the others: so in a drawn order one warp after the other is late, which goes on
-/// when nobody else can. Drawing threads one by one would hardly ever let all others overtake one (Burckhardt et al.,
-/// "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010).
+/// The threads that can go on, and those that poll a packet until it changes. One runs at a time. On a GPU a warp, or a
+/// block, may come to an instruction long after the others: so in a drawn order one after the other is late, which goes
+/// on when nobody else can. Drawing threads one by one would hardly ever let all others overtake one (Burckhardt et
+/// al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010).
 class Schedule {
  public:
   /// `order` must outlive this.
@@ -49,7 +49,7 @@ class Schedule {
   /// without progress() that they count as a deadlock.
   [[nodiscard]] bool wake_pollers_in_vain();
 
-  /// Lets the late warp go on. False if none of its threads waited for that.
+  /// Lets those who are late go on. False if none of them waited for that.
   bool catch_up();
 
   /// A thread looked at a packet.
@@ -60,18 +60,20 @@ class Schedule {
   [[nodiscard]] std::size_t idle_looks() const noexcept { return idle_looks_; }
 
  private:
+  static constexpr int kAllWarps = -1;
+
   [[nodiscard]] Thread& next();
   [[nodiscard]] bool is_late(const Thread& thread) const noexcept;
-  void be_late(const Thread& of_warp);
+  void be_late(const Thread& one, bool whole_block);
 
   Order& order_;
   Thread* current_ = nullptr;
   std::vector<Thread*> ready_;
   std::size_t ready_begin_ = 0;
   std::vector<Thread*> pollers_;
-  const Block* late_block_ = nullptr;  ///< of the late warp, which is this block's...
-  unsigned late_warp_ = 0;             ///< ...with this number
-  std::vector<Thread*> late_;          ///< its threads that are ready but for that
+  const Block* late_block_ = nullptr;  ///< nullptr: nobody is late
+  int late_warp_ = kAllWarps;          ///< of that block
+  std::vector<Thread*> late_;          ///< threads that could go on if they were not late
   std::size_t fruitless_ = 0;          ///< times all pollers were woken since anything changed
   std::size_t idle_looks_ = 0;
 };
