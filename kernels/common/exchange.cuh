@@ -144,7 +144,9 @@ class Mailbox {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(words_)), "r"(bytes)
                  : "memory");
   }
-  /// Waits until the bytes of `round` have arrived; the calling thread then sees them.
+  /// Waits until the bytes of `round` have arrived; the calling thread then sees them. The hardware tells only whether
+  /// the number of the present round is odd. So the next round must not end before all who wait for this one have seen
+  /// its end, however late they come: a thread that came later would wait for ever.
   __device__ __forceinline__ void wait(int round) const {
     asm volatile(
         "{\n\t.reg .pred done;\n\tAGAIN:\n\t"

@@ -431,7 +431,7 @@ const std::vector<Fault> kFaults{
      "if (row < Tile && row != 3) store<Count>(memory_.deltas",
      "nobody wrote",
      {{"batch", 211}}},
-    {"rows of the step behind that may arrive before a late warp has waited for those of the next one",
+    {"rows that are asked for while a late warp still has to wait for those before",
      "mlp-train",
      {"scheme=neurons", "block_size=256", "blocks=4", "input_parts=2"},
      "neurons.cuh",

@@ -478,7 +478,7 @@ const std::vector<Fault> kFaults{
      "the warp is divided"},
     {"a warp that exits before its arrival", "between", "heddle::cluster_arrive();\n",
      "if (round == 2 && thread >= 32) return;\n heddle::cluster_arrive();\n", "exit"},
-    {"a round that is over before a warp that is late has waited for the one before", "ahead",
+    {"a round that begins while a late warp still has to wait for the one before", "ahead",
      "box.wait(round + 1);\n    __syncthreads();\n", "__syncthreads();\n    box.wait(round + 1);\n", "is over too"},
     {"a warp that never arrives", "between", "heddle::partial_barrier<2, 32>", "heddle::partial_barrier<2, 64>",
      "wait at a barrier of the cluster"},

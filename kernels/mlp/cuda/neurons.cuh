@@ -245,8 +245,8 @@ class NeuronsTraining {
     }
   }
 
-  /// Waits for what start_rows() has started. A barrier has to follow before it starts more: a warp that waited after
-  /// the rows of the step behind had arrived as well would see the mailbox as it was two rounds before, and wait on.
+  /// Waits for the rows that start_rows() was last called for. The whole block; a barrier has to follow before more
+  /// rows are started, see Mailbox::wait().
   __device__ __forceinline__ void rows_arrived() const {
     copies_arrived();
     if constexpr (kWide == 4) copies_box().wait(round_);

@@ -63,7 +63,7 @@ std::optional<Finding> Grid::run() {
     begin_clusters();
     while (unfinished_ > 0) {
       const bool polls_only = schedule_.idle_looks() > 4 * unfinished_ + 64;
-      if (polls_only) schedule_.catch_up();
+      if (polls_only) schedule_.catch_up();  // what is polled for may be up to those who are late
       const bool overdue = polls_only || !schedule_.any_ready();
       if (!deliveries_.empty() && (overdue || order_.draw(kDeliveryDelay) == kDeliveryDelay - 1)) deliver_one();
       if (!schedule_.any_ready()) {

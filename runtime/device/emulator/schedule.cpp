@@ -6,7 +6,7 @@
 namespace heddle::emulator {
 namespace {
 
-/// After how many turns on average somebody is late, and how often that is a whole block.
+/// After how many turns on average somebody is late; one time in kWarpsToABlock that is a whole block.
 constexpr std::size_t kTurnsBetween = 64, kWarpsToABlock = 4;
 
 }  // namespace
