@@ -101,7 +101,7 @@ void add_convert(Command& program) {
                  options->classes);
   command.option("--output", "FILE", "Where to write them", options->output);
   add_data_options(command, options->data);
-  add_task(command, options->data);
+  add_task(command, options->data, "classify");
   add_row_options(command, options->data);
   command.option("--scale", "WORD", "Scale the inputs: none, minmax, zscore, unit [default: none]", options->scale);
   command.option("--seed", "N", "Of --rows [default: 1]", [options](const std::string& text) {

@@ -1,5 +1,7 @@
 #include "heddle/cli/data_options.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <filesystem>
 #include <string_view>
@@ -65,14 +67,14 @@ void check_not_read(const std::string& option, const std::string& written, const
   }
 }
 
-void add_task(Command& command, DataArguments& arguments) {
+void add_task(Command& command, DataArguments& arguments, std::string_view otherwise) {
   const auto read = [&arguments](const std::string& word) {
     if (word != "classify" && word != "regress") {
       throw Error(ErrorKind::usage, "option --task: found " + in_quotes(word) + ", expected classify or regress");
     }
     arguments.task = word == "regress" ? Task::regress : Task::classify;
   };
-  command.option("--task", "TASK", "classify or regress [default: classify, or what a resumed model does]", read);
+  command.option("--task", "TASK", fmt::format("classify or regress [default: {}]", otherwise), read);
 }
 
 }  // namespace heddle::cli

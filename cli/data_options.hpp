@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/cli/options.hpp"
@@ -30,7 +31,7 @@ void add_row_options(Command& command, DataArguments& arguments);
 /// Throws Error(usage) where `option` would write over a file that is to be read: one of `read`, or the one that a
 /// label "file:PATH" among them names.
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read);
-/// --task
-void add_task(Command& command, DataArguments& arguments);
+/// --task; `otherwise`: what its help gives as default.
+void add_task(Command& command, DataArguments& arguments, std::string_view otherwise);
 
 }  // namespace heddle::cli

@@ -22,13 +22,13 @@ void add_train(Command& program) {
   }
   Command command = program.add("train", "Train a network on rows with labels or targets");
   const auto options = std::make_shared<TrainOptions>();
-  command.positional("data", "DATA", "Training rows: numeric text, IDX, or gzip of either", options->train);
+  command.positional("data", "DATA", "Training rows: text, FANN, Toman or IDX, or gzip of one", options->train);
   command.option("--network", "WORD", fmt::format("{} [default: {}]", networks, trainers().front()->name()),
                  options->network);
   command.option("--test", "DATA", "Rows to score after every epoch", options->test);
   add_data_options(command, options->data);
   command.option("--test-label", "COLUMN", "The same for the test rows [default: as --label]", options->test_label);
-  add_task(command, options->data);
+  add_task(command, options->data, "classify, or what a resumed model does");
   command.option("--resume", "MODEL", "Go on training this model", options->resume);
   command.option("--weights", "FILE",
                  "Weights to begin with, as 'heddle inspect --weights' prints them, for --network mlp",

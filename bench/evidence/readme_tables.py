@@ -42,7 +42,8 @@ COLUMNS = {"best pytorch": "PyTorch", "gpu-fnn": "GPU-FNN", "atm": "ATM",
            "default": "heddle, default", "chosen": "heddle, tuned", "floor": "floor of the card"}
 PER_OUTPUTS = "fixed per outputs"  # in the line of means alone
 # What the first sentence compares with: the strongest that was measured.
-CLAIMS = {"best captured": "the fastest CUDA graph of kernels that are launched for every sample (GPU-FNN, ATM or heddle's own, searched for every size)",
+CLAIMS = {"best captured": "the fastest step of kernels that are launched for every sample (published mappings and heddle's own, in a CUDA graph, "
+                            "searched for every size)",
           "atm": "ATM, the best published mapping, most of whose time goes into its three launches,"}
 
 
@@ -114,8 +115,8 @@ def claim() -> str:
     role = next(role for role in CLAIMS if any(role in cell for cell in single.values()))
     ratios = list(mapping_table.ratios(single, role).values())
     mean, least = times(ratios)
-    said = (f"On {card(document)}, {CLAIMS[role]} takes {mean} as long for a sample as heddle: geometric mean of {len(ratios)} sizes "
-            f"with one output, {least}.")
+    said = (f"On {card(document)}, {CLAIMS[role]} takes {mean} as long as heddle, which learns sample after sample in one launch: SONFIN, geometric "
+            f"mean of {len(ratios)} sizes with one output, {least}.")
     best = list(mapping_table.ratios_at_best(single, found, role).values())
     if role == "best captured" and times(best) != (mean, least):
         said += (" For some sizes the search missed the fastest graph, since that of a larger size takes less time; with the least "
@@ -163,7 +164,7 @@ def gpu() -> str:
                 said.append(f"{COLUMNS.get(role, 'one fixed mapping for this number of outputs')} {mean_and_least(ratios)}{of}")
             best = list(mapping_table.ratios_at_best(part, found, role).values())
             if ratios and role == "best captured" and best != ratios:
-                said[-1] += f", no slower than at any larger size {mean_and_least(best)}"
+                said[-1] += f" (where the graph of a larger size is faster, with that: {mean_and_least(best)})"
         lines += ["", f"Times as long as what heddle chose, geometric mean (and lowest) of {len(part)} sizes with "
                   f"{outputs} output{'' if outputs == 1 else 's'}: " + "; ".join(said) + f". All sizes: [mapping_table.md](bench/results/{folder.name}/"
                   "mapping_table.md)."]
@@ -275,7 +276,7 @@ def overview(digests: dict) -> str:
         file = file_of(table)
         groups.setdefault((device_of(file), kernels_of(file, digests)[0]), []).append(label)
     said = [f"{', '.join(labels)}: {device}, {kernels}" for (device, kernels), labels in groups.items()]
-    return "What the figures below are of: " + "; ".join(said) + "."
+    return "Where the figures below were measured: " + "; ".join(said) + "."
 
 
 def up_to_date(text: str, digests: dict) -> str:

@@ -143,7 +143,8 @@ class MlpSession final : public TrainingSession {
 
   TrainingResult finish(Ending ending) override {
     if (ending == Ending::diverged) return diverged();
-    std::string message = ending == Ending::stopped ? where_it_stands(model_.training) : line_about(ending);
+    std::string message =
+        ending == Ending::stopped ? where_it_stands(model_.training, rows_.count()) : line_about(ending);
     return ended(std::move(model_), std::move(reports_), ending, std::move(message));
   }
 
@@ -370,7 +371,7 @@ class MlpSession final : public TrainingSession {
   [[nodiscard]] TrainingResult so_far() {
     Model model = model_;
     put_place_to_go_on_from(model);
-    std::string message = where_it_stands(model.training);
+    std::string message = where_it_stands(model.training, rows_.count());
     return with_best(std::move(model), reports_, Ending::stopped, std::move(message));
   }
 
@@ -393,11 +394,6 @@ class MlpSession final : public TrainingSession {
             .test = test,
             .ending = ending,
             .message = std::move(message)};
-  }
-
-  [[nodiscard]] std::string where_it_stands(const TrainingState& state) const {
-    return fmt::format("stopped after {} and {} of {} of the next", counted(state.epochs, "epoch"), state.position,
-                       counted(rows_.count(), "row"));
   }
 
   [[nodiscard]] bool robust() const { return options_.word("rule") == "adaptive" && options_.flag("robust"); }

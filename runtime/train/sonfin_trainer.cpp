@@ -100,7 +100,7 @@ class SonfinSession final : public TrainingSession {
   TrainingResult finish(Ending ending) override {
     if (ending == Ending::diverged && own().network.rules() == 0) throw Error(ErrorKind::input, divergence());
     std::string message = ending == Ending::diverged  ? divergence()
-                          : ending == Ending::stopped ? where_it_stands(model_.training)
+                          : ending == Ending::stopped ? where_it_stands(model_.training, rows_.count())
                                                       : line_about(ending);
     return ended(std::move(model_), std::move(reports_), ending, std::move(message));
   }
@@ -163,7 +163,7 @@ class SonfinSession final : public TrainingSession {
   [[nodiscard]] TrainingResult so_far() {
     Model model = model_;
     (void)pause(model);  // else as it was before this epoch
-    std::string message = where_it_stands(model.training);
+    std::string message = where_it_stands(model.training, rows_.count());
     return ended(std::move(model), reports_, Ending::stopped, std::move(message));
   }
 
@@ -238,11 +238,6 @@ class SonfinSession final : public TrainingSession {
             .test = test,
             .ending = ending,
             .message = std::move(message)};
-  }
-
-  [[nodiscard]] std::string where_it_stands(const TrainingState& state) const {
-    return fmt::format("stopped after {} and {} of {} of the next", counted(state.epochs, "epoch"), state.position,
-                       counted(rows_.count(), "row"));
   }
 
   [[nodiscard]] std::string divergence() const {

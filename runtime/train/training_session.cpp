@@ -160,4 +160,9 @@ std::string TrainingSession::line_about(Ending ending) const {
   }
 }
 
+std::string TrainingSession::where_it_stands(const TrainingState& state, std::int64_t rows) {
+  return fmt::format("stopped after {} and {} of {} of the next", counted(state.epochs, "epoch"), state.position,
+                     counted(rows, "row"));
+}
+
 }  // namespace heddle

@@ -78,6 +78,8 @@ class TrainingSession : public TrainingRun {
   void tell(EpochReport report, Clock::time_point start, const Candidate& last);
   /// The line about an ending that means the same for every network; empty for the others.
   [[nodiscard]] std::string line_about(Ending ending) const;
+  /// What is said of a training that was stopped within an epoch of so many rows.
+  [[nodiscard]] static std::string where_it_stands(const TrainingState& state, std::int64_t rows);
 
   Device& device_;
   const TrainingObserver& observer_;
