@@ -115,8 +115,8 @@ def claim() -> str:
     role = next(role for role in CLAIMS if any(role in cell for cell in single.values()))
     ratios = list(mapping_table.ratios(single, role).values())
     mean, least = times(ratios)
-    said = (f"On {card(document)}, {CLAIMS[role]} takes {mean} as long as heddle, which learns sample after sample in one launch: SONFIN, geometric "
-            f"mean of {len(ratios)} sizes with one output, {least}.")
+    said = (f"On {card(document)}, {CLAIMS[role]} takes {mean} as long as heddle's, which learns many samples in one launch (SONFIN, "
+            f"geometric mean of {len(ratios)} sizes with one output; {least}).")
     best = list(mapping_table.ratios_at_best(single, found, role).values())
     if role == "best captured" and times(best) != (mean, least):
         said += (" For some sizes the search missed the fastest graph, since that of a larger size takes less time; with the least "

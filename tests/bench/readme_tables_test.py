@@ -96,7 +96,7 @@ class Vintage(unittest.TestCase):
         self.plant("nvidia-h200/mapping_table.json", self.table_of_mappings(4.56))
         only = readme_tables.claim()
         self.assertIn("On one a card", only)
-        self.assertIn("4.6 times as long for a sample as heddle: geometric mean of 1 sizes with one output, 4.5 at least.", only)
+        self.assertIn("4.6 times as long as heddle's, which learns many samples in one launch (SONFIN, geometric mean of 1 sizes with one output; 4.5 at least).", only)
         older = {"name": "another", "date": "2026-11-01T00:00:00Z"}
         for left_out in ({"complete": False}, {"templates": {"cuda": {"sonfin-train": 32 * "0"}}}):
             self.plant("nvidia-h100/mapping_table.json", self.table_of_mappings(3.0, **older, **left_out))
