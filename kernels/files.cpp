@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
@@ -28,6 +30,29 @@ constexpr std::string_view kPrefix = ".heddle.";  // of names that files have un
 }
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+/// The descriptor of this process that a path leads to, as /dev/stdout and /dev/fd/3 do; -1 for any other file.
+int own_descriptor(const fs::path& file) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code failure;
+  const fs::path own = fs::canonical("/proc/self/fd", failure);
+  if (failure) return -1;
+  fs::path place = file;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path folder = fs::canonical(folder_of(place), failure);
+    if (failure) return -1;
+    if (folder == own) {
+      const std::string name = place.filename();
+      int descriptor = -1;
+      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), descriptor);
+      return error == std::errc() && end == name.data() + name.size() ? descriptor : -1;
+    }
+    const fs::path next = fs::read_symlink(place, failure);
+    if (failure) return -1;
+    place = folder / next;
+  }
+  return -1;
+}
 
 /// Calls `take(name)` with names beside `target` until one is free; 0, or the error. Leaves it in `name`.
 template <class Take>
@@ -122,6 +147,8 @@ fs::path followed(const fs::path& file) {
 
 ReservedFile::ReservedFile(fs::path file, std::int64_t bytes, Stop stop)
     : file_(std::move(file)), stop_(std::move(stop)) {
+  // What the shell has opened is written to where it stands: another file in its place would lose what is in it.
+  if (own_descriptor(file_) >= 0) return;
   target_ = followed(file_);
   struct stat present = {};
   if (stat(target_.c_str(), &present) == 0) {
@@ -190,8 +217,10 @@ int ReservedFile::put(std::string_view bytes) {
 }
 
 void ReservedFile::write_in_place(std::string_view bytes) {
+  const int given = own_descriptor(file_);
   // Opening a pipe that nobody reads would wait for ever.
-  const int descriptor = open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int descriptor =
+      given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 0) : open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) fail(file_, errno);
   const int error = write_all(descriptor, bytes, stop_);
   if (close(descriptor) != 0 && error == 0) fail(file_, errno);

@@ -79,6 +79,26 @@ TEST_CASE("write_file follows links and leaves devices what they are") {
   CHECK(fs::is_character_file("/dev/null"));
 }
 
+TEST_CASE("what this process has open is written to where it stands") {
+  const Folder folder;
+  const fs::path file = folder.path / "log";
+  write_file(file, "before\n");
+  const int open_file = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  REQUIRE(open_file >= 0);
+  const std::string name = std::to_string(open_file);
+  fs::create_symlink("/dev/fd/" + name, folder.path / "link");
+  for (const fs::path& place : {fs::path("/dev/fd/" + name), fs::path("/proc/self/fd/" + name),
+                                fs::path("/proc/" + std::to_string(getpid()) + "/fd/" + name), folder.path / "link"}) {
+    check_writable(place);
+    write_file(place, "one\n");
+  }
+  CHECK(::write(open_file, "after\n", 6) == 6);
+  CHECK(contents(file) == "before\none\none\none\none\nafter\n");
+  CHECK(folder.entries() == 2);
+  ::close(open_file);
+  CHECK_THROWS_WITH_AS(write_file("/dev/fd/" + name, "x"), doctest::Contains("cannot write"), Error);
+}
+
 TEST_CASE("a reserved file takes its room at once and shows when it is written") {
   const Folder folder;
   const fs::path file = folder.path / "a";
