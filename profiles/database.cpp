@@ -92,10 +92,18 @@ void harden(SQLite::Database& database) {
   database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
 }
 
+/// Throws Error(profiles) where the working directory, which a relative path begins at, is gone.
+fs::path whole_path(const fs::path& file) {
+  std::error_code failure;
+  fs::path whole = fs::absolute(file, failure);
+  if (failure) throw error(file, fmt::format("the folder that this process works in: {}", failure.message()));
+  return whole;
+}
+
 /// A URI that tells SQLite that the file does not change.
 std::string immutable_uri(const fs::path& file) {
   std::string uri = "file:";
-  for (const char c : fs::absolute(file).string()) {
+  for (const char c : whole_path(file).string()) {
     uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
   }
   return uri + "?immutable=1";
@@ -105,7 +113,7 @@ std::string immutable_uri(const fs::path& file) {
 void touch(SQLite::Database& database) { database.execAndGet("SELECT count(*) FROM sqlite_schema"); }
 
 /// A whole path, since SQLite would take a file whose name begins with "file:" for a URI.
-std::string name_of(const fs::path& file) { return file == kInMemory ? file.string() : fs::absolute(file).string(); }
+std::string name_of(const fs::path& file) { return file == kInMemory ? file.string() : whole_path(file).string(); }
 
 SQLite::Database open_file_for_reading(const fs::path& file, Patience patience) {
   const auto milliseconds = static_cast<int>(patience.count());
@@ -233,7 +241,7 @@ void abandon(SQLite::Database database, const fs::path& file, Loss loss) {
 
 std::optional<fs::path> copy_beside(SQLite::Database& database, const fs::path& file) {
   std::error_code ignored;
-  for (const fs::path& folder : {fs::absolute(file).parent_path(), fs::temp_directory_path(ignored)}) {
+  for (const fs::path& folder : {whole_path(file).parent_path(), fs::temp_directory_path(ignored)}) {
     constexpr int kMostTries = 100;
     for (int number = 1; number <= kMostTries; ++number) {
       const fs::path copy =
