@@ -110,7 +110,9 @@ void WordColumns::refuse_missing(const std::vector<std::string>& names) const {
   if (lacking.empty()) return;
   refuse(at_place(first),
          fmt::format("missing values in the column{} {}", lacking.size() == 1 ? "" : "s", fmt::join(lacking, ", ")),
-         numbers ? "a value in every row" : "a word in every row, or --missing category");
+         numbers  ? "a value in every row"
+         : known_ ? "a word in every row, as the model's training rows have"
+                  : "a word in every row, or --missing category");
 }
 
 void WordColumns::refuse_mixed(const Column& column) const {

@@ -108,6 +108,7 @@ class MlpSession final : public TrainingSession {
         known_(known),
         rows_(learning_rows(model_, learn())),
         largest_input_(largest_input()),
+        resumed_(job.resume != nullptr),
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs),
                  own().last ? &*own().last : nullptr, seed_, interval() * rows_.count(), observer.notice,
                  observer.stop) {
@@ -404,8 +405,10 @@ class MlpSession final : public TrainingSession {
     const std::vector<EpochRecord>& history = model_.training.history;
     const double last = history.back().train_error;
     if (last <= kDivergedError * error_of_mean(rows_)) return false;
-    // A mini-batch may diverge within the first epoch, so that its error is not that of the start.
-    first_error_ = std::min(history.front().train_error, error_of(checkpoints_->first().parameters, learn()));
+    first_error_ = history.front().train_error;
+    // A mini-batch may diverge within the first epoch, so that its error is not that of the start. What a resumed
+    // training goes on from is no start: its error has fallen already.
+    if (!resumed_) first_error_ = std::min(first_error_, error_of(checkpoints_->first().parameters, learn()));
     return last > kDivergedError * first_error_;
   }
 
@@ -468,6 +471,7 @@ class MlpSession final : public TrainingSession {
   Knowledge known_;
   LearningRows rows_;
   double largest_input_;
+  const bool resumed_;
   MlpLearner learner_;
   std::optional<MlpCheckpoints> checkpoints_;  // from the first weights on
   int divergence_ = 0;                         // the epoch in which numbers became none; 0: they did not

@@ -161,7 +161,7 @@ OptionValues training_options(const TrainingJob& job, std::string_view trainer) 
   const auto contradicts = [](std::string_view option, std::string_view found, std::string_view expected) {
     throw Error(ErrorKind::usage, fmt::format("--{}: found {}, expected {} as in the model", option, found, expected));
   };
-  if (model.kind() != trainer) contradicts("resume", model.kind(), trainer);
+  if (model.kind() != trainer) contradicts("network", trainer, model.kind());
   if (parse_scale(options.word("scale")) != model.inputs.kind) {
     contradicts("scale", options.word("scale"), text(model.inputs.kind));
   }

@@ -237,6 +237,32 @@ TEST_CASE("errors that rise far are divergence, too, before they become infinite
   }
 }
 
+TEST_CASE("a resumed training whose errors rise for a while ends as one that was not stopped") {
+  Dataset data = test::curves(400, 2, 3);
+  data.targets_per_row = 1;
+  data.targets.clear();
+  for (std::size_t i = 0; i < data.inputs.size(); i += 2) {
+    for (std::size_t j : {i, i + 1}) data.inputs[j] = 0.25F * data.inputs[j] + 0.5F;
+    data.targets.push_back(1.0F + data.inputs[i] * data.inputs[i + 1]);
+  }
+  data.input_ranges = {{0.0F, 1.0F}, {0.0F, 1.0F}};
+  data.target_ranges = {{1.0F, 2.0F}};
+  for (const std::string seed : {"1", "2", "3", "4"}) {
+    const Options options{{"rule", "rprop"}, {"layers", "64"}, {"seed", seed}};
+    const TrainingResult at_once = train_mlp(data, with(options, {{"epochs", "8"}}));
+    for (const std::string stopped : {"2", "3", "4", "5", "6"}) {
+      CAPTURE(seed);
+      CAPTURE(stopped);
+      const TrainingResult before = train_mlp(data, with(options, {{"epochs", stopped}}));
+      if (before.ending == Ending::diverged) continue;  // there and then the errors had risen
+      const TrainingResult resumed = train_mlp(data, with(options, {{"epochs", "8"}}), {.resume = &before.model});
+      CAPTURE(resumed.message);
+      CHECK(resumed.ending == at_once.ending);
+      CHECK(mlp_of(resumed.model).parameters == mlp_of(at_once.model).parameters);
+    }
+  }
+}
+
 TEST_CASE("an error that is larger than it was is no divergence, if it is not far above that of the mean") {
   const Dataset data = test::clusters(150, 4, 3, 3);
   const TrainingResult good = train_mlp(data, {{"layers", "16"}, {"epochs", "300"}, {"rate", "0.01"}});
