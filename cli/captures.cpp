@@ -46,6 +46,7 @@ KernelDefinition definition_of(const std::vector<const KernelCapture*>& captures
 
 void Captures::add(const std::string& file, bool allow_outside) {
   captures_.push_back(read_capture(file, allow_outside));
+  files_.push_back(file);
 }
 
 std::vector<std::string> Captures::add_to(FamilyRegistry& families) {

@@ -16,6 +16,7 @@ class Captures {
   /// Reads a capture. Throws Error(input).
   void add(const std::string& file, bool allow_outside);
   [[nodiscard]] bool empty() const noexcept { return captures_.empty(); }
+  [[nodiscard]] const std::vector<std::string>& files() const noexcept { return files_; }
 
   /// Adds a family for each kernel, whose problems are the captured ones, and returns the names; contents are copied
   /// to where worker processes find them. Once; the families are good for as long as this object. Throws Error(input):
@@ -24,6 +25,7 @@ class Captures {
 
  private:
   std::vector<KernelCapture> captures_;
+  std::vector<std::string> files_;
   std::unique_ptr<ScratchFolder> folder_;
 };
 

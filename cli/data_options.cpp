@@ -8,7 +8,9 @@
 #include <system_error>
 
 #include "heddle/kernels/error.hpp"
+#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
+#include "heddle/profiles/profile_store.hpp"
 
 namespace heddle::cli {
 
@@ -57,13 +59,37 @@ bool is_same_file(const std::filesystem::path& one, const std::filesystem::path&
   return place(one) == place(other);
 }
 
+namespace {
+
+[[noreturn]] void refuse_loss(const std::string& option, const std::string& written, std::string_view what) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{}{}: found {}, which {} and would be lost, expected another file",
+                          option.starts_with('-') ? "option " : "", option, in_quotes(written), what));
+}
+
+}  // namespace
+
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read) {
   constexpr std::string_view kLabels = "file:";
   for (const std::string& name : read) {
     const std::filesystem::path file = name.starts_with(kLabels) ? name.substr(kLabels.size()) : name;
     if (file.empty() || written.empty() || !is_same_file(file, written)) continue;
-    throw Error(ErrorKind::usage, "option " + option + ": found " + in_quotes(written) +
-                                      ", which is to be read and would be lost, expected another file");
+    refuse_loss(option, written, "is to be read");
+  }
+}
+
+void check_not_profiles(const std::string& option, const std::string& written, const std::string& profiles) {
+  std::filesystem::path database = profiles;
+  try {
+    if (profiles.empty()) database = ProfileStore::default_file();
+  } catch (const Error&) {  // there is no place for one: whoever opens it says so
+    return;
+  }
+  database = followed(database);  // SQLite keeps its files beside where links lead to
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    if (!written.empty() && is_same_file(database.string() + suffix, written)) {
+      refuse_loss(option, written, "belongs to the profile database");
+    }
   }
 }
 

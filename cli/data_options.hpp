@@ -31,6 +31,9 @@ void add_row_options(Command& command, DataArguments& arguments);
 /// Throws Error(usage) where `option` would write over a file that is to be read: one of `read`, or the one that a
 /// label "file:PATH" among them names.
 void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read);
+/// Throws Error(usage) where `option` would write over the profile database or a file that SQLite keeps beside it.
+/// `profiles`: as --profiles names it; empty: the default.
+void check_not_profiles(const std::string& option, const std::string& written, const std::string& profiles);
 /// --task; `otherwise`: what its help gives as default.
 void add_task(Command& command, DataArguments& arguments, std::string_view otherwise);
 

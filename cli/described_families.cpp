@@ -24,6 +24,7 @@ void add_described_families(Command& command, DescribedFamilies& described, Fami
                      const KernelFamily& family = families.add(describe(
                          read_kernel_file(file, {.allow_outside = described.allow_outside, .with = described.with})));
                      described.names.emplace_back(family.name());
+                     described.files.push_back(file);
                    });
   command.option("--encoding", "E", "Encoding of --formula: lu (lower and upper bounds) or mr (midpoint and radii)",
                  [&described](const std::string& text) { described.encoding = fuzzy::encoding_of(text); });

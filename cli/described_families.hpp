@@ -13,6 +13,7 @@ namespace heddle::cli {
 
 struct DescribedFamilies {
   std::vector<std::string> names;           ///< of the families described, in the order of the command line
+  std::vector<std::string> files;           ///< that describe them
   std::optional<fuzzy::Encoding> encoding;  ///< of formulas; nothing: both
   bool allow_outside = false;               ///< KernelFileOptions
   std::string with;                         ///< KernelFileOptions

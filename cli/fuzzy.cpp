@@ -122,6 +122,7 @@ void check_results(const FuzzyOptions& options, const std::vector<std::string>& 
        {std::pair("--output", options.output), std::pair("--positions", options.positions)}) {
     if (file.empty()) continue;
     check_not_read(option, file, read);
+    check_not_profiles(option, file, options.profiles);
     check_writable(file);
   }
   if (!options.positions.empty() && !options.output.empty() && is_same_file(options.positions, options.output)) {

@@ -54,6 +54,19 @@ void check_destination(const std::filesystem::path& file) {
   check_writable(file);
 }
 
+/// How words among the inputs are read, a resumed model knows: what is asked for must not be something else.
+void check_coding(const DataArguments& asked, const Model& resumed) {
+  const InputCoding& coding = resumed.coding;
+  if (coding.columns.empty()) return;
+  if (asked.categories != Categories::refused && asked.categories != coding.categories) {
+    throw Error(ErrorKind::usage, fmt::format("option --categories: found {}, expected {} as in the model",
+                                              text(asked.categories), text(coding.categories)));
+  }
+  if (asked.missing_is_category && !coding.missing_is_category) {
+    throw Error(ErrorKind::usage, "option --missing: found category, expected none as in the model");
+  }
+}
+
 Dataset load_training_data(const TrainOptions& options, const std::optional<Model>& resumed, std::uint64_t seed) {
   DataOptions how{.label = options.data.label, .header = options.data.header, .format = options.data.format};
   how.categories = options.data.categories;
@@ -62,7 +75,10 @@ Dataset load_training_data(const TrainOptions& options, const std::optional<Mode
   if (resumed && how.task != resumed->task) {
     throw Error(ErrorKind::usage, "option --task: the resumed model does the other task");
   }
-  if (resumed) how.expected = resumed->expectation();
+  if (resumed) {
+    check_coding(options.data, *resumed);
+    how.expected = resumed->expectation();
+  }
   Dataset data = load_dataset(options.train, how);
   return options.data.rows > 0 ? draw_rows(data, options.data.rows, seed) : data;
 }
@@ -172,7 +188,9 @@ class Run {
     bar_.clear();
     // A training that was stopped or has diverged ends without delay.
     const bool whole = result.ending != Ending::stopped && result.ending != Ending::diverged;
-    if ((options_.metrics || log_) && whole) measured_ = measure(result.model, known);
+    if ((options_.metrics || log_) && whole) {
+      if (const std::optional<int> code = measure_in_time(result, known)) return *code;
+    }
     return conclude(result);
   }
 
@@ -247,6 +265,35 @@ class Run {
         trainer_.predictor(*device_, known, model.network, [this](const std::string& line) { tell(line); });
     return metrics(model, data, predict(*predictor, model, data));
   }
+  /// Fills measured_, which may take as long as an epoch: the model is saved before. Returns the exit code if a signal
+  /// ended that; the command has then said what there is to say.
+  [[nodiscard]] std::optional<int> measure_in_time(const TrainingResult& result, const Knowledge& known) {
+    save(result);
+    const auto leave_unmeasured = [&] {
+      const int code = conclude(result);
+      note("interrupted before the metrics were computed");
+      return code == 0 ? exit_interrupted : code;
+    };
+    try {
+      std::optional<Metrics> measured;
+      {
+        const LeaveInTime leave([&] {
+          const std::scoped_lock lock(so_far_mutex_);
+          return leave_unmeasured();
+        });
+        measured = measure(result.model, known);
+      }
+      measured_ = std::move(measured);
+      return {};
+    } catch (const Interrupted&) {
+      return leave_unmeasured();
+    } catch (const std::exception& exception) {
+      const Error error = as_error(exception);
+      bar_.clear();
+      if (log_) end_log(result);
+      give_up({error.kind(), fmt::format("{}; the model is kept in {}", error.what(), options_.model)});
+    }
+  }
   [[nodiscard]] const Dataset& measured_data() const { return test_ ? *test_ : train_; }
 
   /// A training that fails midway leaves the model that it had last kept.
@@ -258,10 +305,36 @@ class Run {
     } catch (const std::exception& exception) {
       const Error error = as_error(exception);
       bar_.clear();
-      if (log_) log_->fail(error.what());
-      if (!so_far_ || !so_far_->model.unready().empty()) throw error;
-      throw Error(error.kind(), fmt::format("{}; {}", error.what(), kept_so_far()));
+      if (!so_far_ || !so_far_->model.unready().empty()) give_up(error);
+      give_up({error.kind(), fmt::format("{}; {}", error.what(), kept_so_far())});
     }
+  }
+
+  /// Ends the command with this failure. The log gets it, too, unless it has ended, and where lines are that its file
+  /// did not take is told.
+  [[noreturn]] void give_up(const Error& error) {
+    if (log_) {
+      log_->fail(error.what());
+      try {
+        log_->check(error.what());
+      } catch (const Error& both) {
+        throw Error(error.kind(), both.what());
+      }
+    }
+    throw error;
+  }
+
+  /// The model, once, at the end.
+  void save(const TrainingResult& result) {
+    if (saved_) return;
+    try {
+      if (!place_) place_.emplace(options_.model, 0, interrupted);
+      keep_model(result.model, *place_);
+    } catch (const Error& error) {
+      if (log_) end_log(result);
+      give_up(error);
+    }
+    saved_ = true;
   }
 
   /// Saves the model so far, and says where it is.
@@ -357,13 +430,14 @@ class Run {
   /// The model is saved before anything is said.
   int conclude(const TrainingResult& result) {
     if (!result.model.unready().empty()) {
+      const std::string why = "interrupted before the first row was learnt; there is no model to save";
       if (log_) end_log(result);
-      note("interrupted before the first row was learnt; there is no model to save");
+      if (log_) log_->check(why);
+      note(why);
       return exit_interrupted;
     }
-    if (!place_) place_.emplace(options_.model, 0, interrupted);
+    save(result);
     if (log_) end_log(result);
-    keep_model(result.model, *place_);
     if (options_.common.json) {
       print_document("train", document(options_, *device_, train_, test_, result, gain_,
                                        options_.metrics ? metrics_or_null() : Json(), notices_));
@@ -384,8 +458,9 @@ class Run {
       return 0;
     }
     push_output();
-    note(fmt::format("interrupted; the model so far is kept in {0}; the same command with --resume {0} goes on from it",
-                     options_.model));
+    note(fmt::format(
+        "interrupted; the model so far is kept in {0}; the same command with --resume {0}{1} goes on from it",
+        options_.model, weights_ ? " in place of --weights" : ""));
     return exit_interrupted;
   }
 
@@ -404,8 +479,9 @@ class Run {
   const std::unique_ptr<Device> device_;
   EpochTable table_;
   std::optional<ReservedFile> place_;  // of the model, from the first epoch on
-  std::optional<TrainingGain> gain_;   // with --compare
-  std::optional<Metrics> measured_;    // with --metrics
+  bool saved_ = false;
+  std::optional<TrainingGain> gain_;  // with --compare
+  std::optional<Metrics> measured_;   // with --metrics
   std::optional<TrainingResult> so_far_;
   CrossValidation folds_so_far_;
 };
@@ -430,10 +506,12 @@ int train(const Context& context, const TrainOptions& options) {
   check_destination(options.model);
   check_not_read("--model", options.model,
                  {options.train, options.test, options.data.label, options.test_label, options.weights});
+  check_not_profiles("--model", options.model, options.profiles.file);
   if (!options.log.empty()) {
     check_not_read("--log", options.log,
                    {options.train, options.test, options.data.label, options.test_label, options.resume,
                     options.weights, options.model});
+    check_not_profiles("--log", options.log, options.profiles.file);
   }
   return Run(context, options).run();
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "heddle/cli/crew.hpp"
+#include "heddle/cli/data_options.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/outcomes.hpp"
@@ -43,6 +44,12 @@ void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>&
                                               "(--family, --size)",
                                               problems));
   }
+  std::vector<std::string> read = options.described.files;
+  read.insert(read.end(), options.captures.files().begin(), options.captures.files().end());
+  read.push_back(options.described.with);
+  read.push_back(options.replay);
+  check_not_read("--record", options.record, read);
+  check_not_profiles("--record", options.record, options.profiles);
   check_writable(options.record);
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("a limit on files that the model may exceed is refused before training
   check_refused(place.run({"predict", "m", data, "--device", "cpu", "--output", "o"}, limits), 3, {"cannot write 'o'"});
 }
 
-TEST_CASE("a model whose folder has gone is kept elsewhere, and one line says where") {
+TEST_CASE("a model whose folder has gone is kept elsewhere, as lines of its log are, and one line says where") {
   const Workplace place;
   const std::string data = place.write("data.csv", table(20'000, 3, 2, 1));
   std::filesystem::create_directories(place.path("inner"));
@@ -96,7 +96,9 @@ TEST_CASE("a model whose folder has gone is kept elsewhere, and one line says wh
   const char* const before = std::getenv("TMPDIR");
   const std::string former = before == nullptr ? "/tmp" : before;
   setenv("TMPDIR", place.path("temporary").c_str(), 1);
-  const Process process = place.start(training(data, "inner/m"));
+  std::vector<std::string> logged = training(data, "inner/m");
+  logged.insert(logged.end(), {"--log", "/dev/full"});
+  const Process process = place.start(logged);
   setenv("TMPDIR", former.c_str(), 1);
   place.wait_for(process.out, "us/sample");
   std::filesystem::remove_all(place.path("inner"));
@@ -104,10 +106,18 @@ TEST_CASE("a model whose folder has gone is kept elsewhere, and one line says wh
   const Outcome outcome = place.wait(process);
   CAPTURE(outcome.err);
   CHECK(outcome.code == 3);
-  CHECK(outcome.err.starts_with("heddle: cannot write 'inner/m': No such file or directory; the model is kept in '"));
-  const std::size_t begin = outcome.err.find(place.path("temporary").string());
-  REQUIRE(begin != std::string::npos);
-  const std::string kept = outcome.err.substr(begin, outcome.err.find('\'', begin) - begin);
+  CHECK(outcome.err.starts_with(
+      "heddle: cannot write '/dev/full': No space left on device; the rest of the log is in '"));
+  const auto named_after = [&](const std::string& words) {
+    const std::size_t begin = outcome.err.find(words);
+    REQUIRE(begin != std::string::npos);
+    return outcome.err.substr(begin + words.size(),
+                              outcome.err.find('\'', begin + words.size()) - begin - words.size());
+  };
+  const std::string log = named_after("the rest of the log is in '");
+  const std::string kept = named_after("; cannot write 'inner/m': No such file or directory; the model is kept in '");
+  for (const std::string& file : {log, kept}) CHECK(file.starts_with(place.path("temporary").string()));
+  CHECK(place.read(log).find(R"("ending":"stopped")") != std::string::npos);
   CHECK(place.run({"predict", kept, data, "--device", "cpu", "--output", "o"}).code == 0);
 }
 

@@ -123,5 +123,38 @@ TEST_CASE("what is to be read is not written over") {
   CHECK(place.read("data.csv") == before);
 }
 
+TEST_CASE("the profile database and what a recording is made from are not written over") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(20, 3, 2, 1));
+  const std::string database = place.path("p.sqlite").string();
+  REQUIRE(place
+              .run({"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "8", "--dim", "3", "--outputs",
+                    "2", "--evaluations", "2", "--profiles", database})
+              .code == 0);
+  REQUIRE(place.run({"train", data, "--device", "cpu", "--epochs", "1", "--model", "m"}).code == 0);
+  const std::string before = place.read("p.sqlite");
+  std::filesystem::create_symlink("p.sqlite", place.path("link"));
+  for (const char* name : {"p.sqlite", "./p.sqlite", "link", "p.sqlite-wal"}) {
+    const std::vector<std::string> words{name, "profile database"};
+    check_refused(place.run({"profiles", "export", name, "--profiles", database}), 2, words);
+    check_refused(place.run({"train", data, "--device", "cpu", "--model", name, "--profiles", "link"}), 2, words);
+    check_refused(place.run({"train", data, "--device", "cpu", "--log", name, "--profiles", database}), 2, words);
+    check_refused(place.run({"predict", "m", data, "--device", "cpu", "--output", name, "--profiles", database}), 2,
+                  words);
+    check_refused(place.run({"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "8", "--dim", "3",
+                             "--outputs", "2", "--evaluations", "2", "--profiles", database, "--record", name}),
+                  2, words);
+  }
+  CHECK(place.read("p.sqlite") == before);
+
+  const std::filesystem::path example = std::filesystem::path(HEDDLE_SOURCE) / "examples" / "kernel";
+  std::filesystem::copy(example, place.path("kernel"), std::filesystem::copy_options::recursive);
+  const std::string description = place.read("kernel/scale.json");
+  check_refused(place.run({"tune", "--device", "emulator", "--kernel", "kernel/scale.json", "--size", "n=100",
+                           "--evaluations", "1", "--record", "kernel/scale.json"}),
+                2, {"--record", "is to be read"});
+  CHECK(place.read("kernel/scale.json") == description);
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -144,6 +144,20 @@ void lock(SQLite::Database& database) {
   database.exec("BEGIN IMMEDIATE");
 }
 
+TEST_CASE("Ctrl-C is heard while metrics are computed after the last epoch, and the model is there") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(30, 2, 2, 1)),
+                    test = place.write("test.csv", table(15'000, 2, 2, 2));
+  const Process process = place.start({"train", data, "--test", test, "--device", "emulator", "--epochs", "1",
+                                       "--max-rules", "4", "--model", "m", "--metrics", "--log", "l"});
+  place.wait_for(process.out, "us/sample");
+  const Outcome outcome = interrupted_by(SIGINT, place, process);
+  CHECK(outcome.err.find("interrupted before the metrics were computed") != std::string::npos);
+  CHECK(outcome.out.find("model: m") != std::string::npos);
+  CHECK(place.read("l").find(R"("ending":"completed")") != std::string::npos);
+  CHECK(place.run({"predict", "m", data, "--device", "cpu", "--output", "o"}).code == 0);
+}
+
 TEST_CASE("Ctrl-C is heard while a search waits for the database before it begins") {
   const Workplace place;
   const std::string file = place.path("p.sqlite").string();
