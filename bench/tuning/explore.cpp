@@ -201,8 +201,8 @@ int main(int argc, char** argv) {
   app.add_option("--profiles", options.profiles, "compare with what is chosen by this profile database");
   app.add_option("--sample", options.sample, "how many to draw; 0: all that match");
   app.add_option("--best", options.best, "how many of the fastest to print, and to verify");
-  app.add_option("--samples", options.samples, "samples in one run");
-  app.add_option("--rounds", options.rounds, "runs of which the median is told");
+  app.add_option("--samples", options.samples, "samples in one run")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", options.rounds, "runs of which the median is told")->check(CLI::PositiveNumber);
   app.add_option("--limit", options.limit, "seconds after which nothing more is timed; what was timed is printed");
   app.add_flag("--refine", options.refine, "try what is chosen last for the fastest");
   app.add_flag("--verify", options.verify, "compare with the reference");
