@@ -30,7 +30,7 @@ Dataset select(const Dataset& from, std::span<const std::int32_t> rows) {
                .coding = from.coding,
                .input_ranges = from.input_ranges,
                .target_ranges = from.target_ranges,
-               .remarks = {}};
+               .remarks = from.remarks};
   part.inputs.reserve(rows.size() * at(from.dim));
   part.numbers.reserve(rows.size());
   for (const std::int32_t row : rows) {

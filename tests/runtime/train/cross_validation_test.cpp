@@ -15,9 +15,11 @@ namespace heddle {
 namespace {
 
 TEST_CASE("rows are drawn by the seed, once each, in the data's order") {
-  const Dataset data = test::clusters(50, 3, 2, 1);
+  Dataset data = test::clusters(50, 3, 2, 1);
+  data.remarks = {"what the user should know of the file"};
   const Dataset drawn = draw_rows(data, 20, 4);
   CHECK(drawn.rows() == 20);
+  CHECK(drawn.remarks == data.remarks);
   CHECK(drawn.inputs == draw_rows(data, 20, 4).inputs);
   CHECK(drawn.inputs != draw_rows(data, 20, 5).inputs);
   CHECK(draw_rows(data, 50, 4).inputs == data.inputs);
