@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/fuzzy/decimal.hpp"
@@ -33,6 +34,15 @@ std::vector<std::string> header_of(Form form, int cuts) {
     names.push_back(fmt::format("{}_{}", form == Form::bounds ? "upper" : "radius", i));
   }
   return names;
+}
+
+/// Of how many cuts these names are the bounds or the radii; 0 for other names.
+int cuts_named(const std::vector<std::string>& names) {
+  const int bounds = static_cast<int>(names.size()) / 2, radii = static_cast<int>(names.size()) - 1;
+  for (const auto& [form, cuts] : {std::pair(Form::bounds, bounds), std::pair(Form::radii, radii)}) {
+    if (cuts > 0 && names == header_of(form, cuts)) return cuts;
+  }
+  return 0;
 }
 
 std::string meaning_of(Form form, int cuts) {
@@ -62,6 +72,11 @@ std::optional<std::vector<std::string>> header_names(const Fields& first, const 
 
 Columns columns_of(const Fields& first, const NumberFormat& format, const std::string& source) {
   const auto names = header_names(first, source);
+  // By the number of its columns alone such a table could be taken for one of another form.
+  if (const int cuts = names ? cuts_named(*names) : 0; cuts != 0 && cuts != format.cuts) {
+    refuse(source + ":1", fmt::format("the header of numbers of {} {}", cuts, cuts == 1 ? "cut" : "cuts"),
+           fmt::format("that of {}, or --cuts {}", format.cuts, cuts));
+  }
   std::vector<Form> fitting;
   std::vector<std::string> meanings;
   for (const Form form : {Form::crisp, Form::triangular, Form::trapezoidal, Form::bounds, Form::radii}) {

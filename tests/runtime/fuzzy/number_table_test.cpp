@@ -41,6 +41,16 @@ TEST_CASE("rows are crisp, triangular, trapezoidal, or the bounds of cuts") {
   CHECK(load("0,2,6\n", {.encoding = lu, .cuts = 2, .levels = {0.5, 1}}).values == Doubles{1, 4, 2, 2});
 }
 
+TEST_CASE("a header of another number of cuts is refused") {
+  const NumberFormat four{.encoding = lu, .cuts = 4};
+  CHECK(refused("midpoint,radius_0,radius_1\n1,2,2\n", four) ==
+        "f:1: found the header of numbers of 2 cuts, expected that of 4, or --cuts 2");
+  CHECK(refused("lower_0,upper_0,lower_1,upper_1\n1,4,2,3\n", four).ends_with("or --cuts 2"));
+  CHECK(refused("midpoint,radius_0\n1,2\n", {.encoding = lu, .cuts = 2}) ==
+        "f:1: found the header of numbers of 1 cut, expected that of 2, or --cuts 1");
+  CHECK(load("radius_0,radius_1,midpoint\n1,2,3\n", {.encoding = lu, .cuts = 1}).values == Doubles{1, 3});
+}
+
 TEST_CASE("midpoint and radii come from such columns, and from symmetric numbers of other forms") {
   const NumberFormat two{.encoding = mr, .cuts = 2};
   CHECK(load("midpoint,radius_0,radius_1\n2,1,0.5\n7,inf,0\n", two).values == Doubles{2, 1, 0.5, 7, kInfinite, 0});
