@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "heddle/cli/command.hpp"
 #include "heddle/cli/data_options.hpp"
@@ -29,10 +31,17 @@ struct ConvertOptions {
   std::int64_t seed = 1;
 };
 
-/// Classes become numbers, their places among all.
+/// Classes become numbers, their places among the sorted ones: whether a file names each class in its rows or has an
+/// output for each, in an order of its own, does not change the numbers.
 void number_classes(Dataset& data) {
+  const std::vector<std::string> sorted = ordered_classes(data.classes);
+  std::vector<float> places;
+  for (const std::string& name : data.classes) {
+    places.push_back(static_cast<float>(std::ranges::find(sorted, name) - sorted.begin()));
+  }
   data.task = Task::regress;
-  data.targets.assign(data.labels.begin(), data.labels.end());
+  data.targets.clear();
+  for (const std::int32_t label : data.labels) data.targets.push_back(places[static_cast<std::size_t>(label)]);
   data.targets_per_row = 1;
   data.labels.clear();
   data.classes.clear();

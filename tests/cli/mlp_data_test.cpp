@@ -93,6 +93,14 @@ TEST_CASE("rows go from format to format, and every network learns from all of t
   check_refused(place.run(train(data, {"--rows", "61", "--categories", "index"})), 2, {"--rows", "60"});
 }
 
+TEST_CASE("an index of a class is its place among the sorted ones, in whatever order a file has their outputs") {
+  const Workplace place;
+  const std::string data = place.write("classes.toman", "1\nx 0 9\n2\nq 0 1\np 0 1\n2\n5 | 1 0\n6 | 0 1\n"),
+                    file = place.path("numbers.csv").string();
+  REQUIRE(place.run({"convert", data, "--classes", "index", "--to", "table", "--output", file}).code == 0);
+  CHECK(place.read("numbers.csv") == "x,y1\n5,1\n6,0\n");
+}
+
 TEST_CASE("two classes become one output of 0 or 1, which a sigmoid learns") {
   const Workplace place;
   const std::string data = place.write("people.csv", people(240)), model = place.path("m.heddle").string();
