@@ -36,6 +36,10 @@ int run(const Context& context, InspectOptions& options) {
     throw Error(ErrorKind::usage, fmt::format("{} is no description of a kernel: it has neither sizes nor a device",
                                               in_quotes(options.file)));
   }
+  if (options.weights && options.common.json) {
+    throw Error(ErrorKind::usage,
+                "option --json: found it with --weights, which prints the text that 'heddle train --weights' reads");
+  }
   const Model model = load_model(options.file);
   if (options.weights) {
     const auto* const network = std::get_if<MlpModel>(&model.network);

@@ -143,6 +143,7 @@ TEST_CASE("weights are printed as text and begun with; those of another network 
   REQUIRE(place.run(train(data, begin)).code == 0);
   const Outcome printed = place.run({"inspect", model, "--weights"});
   REQUIRE(printed.code == 0);
+  check_refused(place.run({"inspect", model, "--weights", "--json"}), 2, {"--json", "--weights"});
   const std::string weights = place.write("w.txt", printed.out);
   std::vector<std::string> again = begin;
   again.insert(again.end(), {"--weights", weights});
