@@ -28,7 +28,7 @@ struct Labels {
 };
 
 bool by_value_then_text(const std::string& a, const std::string& b) {
-  const std::optional<float> x = parse_number(a), y = parse_number(b);
+  const std::optional<double> x = parse_double(a), y = parse_double(b);
   return x && y && *x != *y ? *x < *y : a < b;
 }
 
@@ -120,15 +120,13 @@ void learn_from_file(const std::filesystem::path& file, const DataOptions& optio
   TextTable table;
   std::int64_t rows = 0;
   if (is_idx(bytes)) {
-    const IdxArray array = read_idx(bytes, source);
+    const auto array = read_idx<double>(bytes, source);
     if (!array.whole && data.task == Task::classify)
       refuse(source, "an IDX file of fractions", "whole numbers as classes");
     rows = array.rows();
     labels.per_row = array.row_size();
     words.reserve(array.values.size());
-    for (const float value : array.values) {
-      words.push_back(array.whole ? std::to_string(static_cast<std::int64_t>(value)) : std::to_string(value));
-    }
+    for (const double value : array.values) words.push_back(canonical_number(value));
     labels.fields.assign(words.begin(), words.end());
     labels.place = [&](std::size_t i) {
       return source + ": row " + std::to_string(i / static_cast<std::size_t>(labels.per_row) + 1);
@@ -207,7 +205,7 @@ Dataset load_idx(std::string_view bytes, const DataOptions& options, const Label
     throw Error(ErrorKind::usage, "--label: found " + (options.label.empty() ? "nothing" : in_quotes(options.label)) +
                                       ", expected file:PATH with the labels of the IDX file " + data.source);
   }
-  IdxArray array = read_idx(bytes, data.source);
+  auto array = read_idx<float>(bytes, data.source);
   data.dim = array.row_size();
   data.inputs = std::move(array.values);
   if (options.expected && data.dim != options.expected->dim) {

@@ -10,9 +10,7 @@
 #include "heddle/kernels/error.hpp"
 
 namespace heddle {
-namespace {
 
-/// The double that all of `field` spells, nan and infinity included.
 std::optional<double> parse_double(std::string_view field) {
   if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
   double value = 0.0;
@@ -24,13 +22,13 @@ std::optional<double> parse_double(std::string_view field) {
   return std::strtod(std::string(field).c_str(), nullptr);
 }
 
-}  // namespace
-
 std::optional<float> parse_number(std::string_view field) {
   const std::optional<double> value = parse_double(field);
   if (!value || !(std::abs(*value) <= static_cast<double>(std::numeric_limits<float>::max()))) return std::nullopt;
   return static_cast<float>(*value);
 }
+
+std::string canonical_number(double value) { return fmt::format("{}", value == 0.0 ? 0.0 : value); }
 
 bool is_word(std::string_view field) { return !field.empty() && field != "?" && !parse_double(field); }
 

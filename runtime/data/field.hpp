@@ -7,9 +7,13 @@
 
 namespace heddle {
 
+/// The double that all of `field` spells, nan and infinity included. Nothing for words.
+[[nodiscard]] std::optional<double> parse_double(std::string_view field);
 /// The number that all of `field` spells, rounded to float32 (a value too small for it becomes 0). Nothing for
 /// anything else: words, nan, infinities, values too large for float32.
 [[nodiscard]] std::optional<float> parse_number(std::string_view field);
+/// The shortest text that reads back as `value`. Equal numbers have one text: 0 and -0, too.
+[[nodiscard]] std::string canonical_number(double value);
 /// Whether `field` could name a column or class: neither a number of any kind nor a mark of a missing value ("", "?").
 [[nodiscard]] bool is_word(std::string_view field);
 /// Without the blanks around it and one pair of double quotes.

@@ -58,7 +58,8 @@ bool is_idx(std::string_view bytes) {
   return bytes.size() >= 4 && bytes[0] == '\0' && bytes[1] == '\0' && bytes[2] >= 0x08 && bytes[2] <= 0x0e;
 }
 
-IdxArray read_idx(std::string_view bytes, const std::string& source) {
+template <class T>
+IdxArray<T> read_idx(std::string_view bytes, const std::string& source) {
   const auto type = static_cast<unsigned char>(bytes[2]);
   const auto dimensions = static_cast<std::size_t>(static_cast<unsigned char>(bytes[3]));
   const std::size_t size = element_size(type);
@@ -67,7 +68,7 @@ IdxArray read_idx(std::string_view bytes, const std::string& source) {
   const std::size_t header = 4 + 4 * dimensions;
   if (bytes.size() < header) refuse(source, "an IDX file that ends in its header", "all of it");
 
-  IdxArray array{.shape = {}, .whole = type < 0x0d, .values = {}};
+  IdxArray<T> array{.shape = {}, .whole = type < 0x0d, .values = {}};
   const std::uint64_t present = bytes.size() - header;
   std::uint64_t claimed = size;
   bool overflow = false;
@@ -94,9 +95,12 @@ IdxArray read_idx(std::string_view bytes, const std::string& source) {
     if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) {
       refuse(source, "value " + std::to_string(i + 1) + " out of range", "a finite number");
     }
-    array.values[i] = static_cast<float>(value);
+    array.values[i] = static_cast<T>(value);
   }
   return array;
 }
+
+template IdxArray<float> read_idx(std::string_view, const std::string&);
+template IdxArray<double> read_idx(std::string_view, const std::string&);
 
 }  // namespace heddle

@@ -20,7 +20,7 @@ std::string idx(char type, const std::vector<std::uint32_t>& shape, const std::s
 }
 
 TEST_CASE("arrays of every type") {
-  const auto values = [](const std::string& bytes) { return read_idx(bytes, "f").values; };
+  const auto values = [](const std::string& bytes) { return read_idx<float>(bytes, "f").values; };
   CHECK(values(idx(8, {2}, "\x01\xff")) == std::vector<float>{1, 255});
   CHECK(values(idx(9, {2}, "\x01\xff")) == std::vector<float>{1, -1});
   CHECK(values(idx(0x0b, {2}, std::string("\x01\x00\xff\xfe", 4))) == std::vector<float>{256, -2});
@@ -32,7 +32,7 @@ TEST_CASE("arrays of every type") {
 TEST_CASE("headers that do not tell the truth") {
   const auto refuse = [](const std::string& bytes) -> std::string {
     try {
-      (void)read_idx(bytes, "f");
+      (void)read_idx<float>(bytes, "f");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::input);
       return error.what();
@@ -80,6 +80,15 @@ TEST_CASE("images with their labels") {
   const std::string other = "file:" + folder.write("other", idx(8, {3}, std::string("\x05\x00\x06", 3))).string();
   CHECK(refuse(ErrorKind::input, {.label = other, .expected = expectation(data)}) ==
         "other: row 3: found '6', expected a class of the training rows: 0, 5");
+  // Beyond 2^24 float32 has no more every whole number.
+  const std::string large =
+      "file:" + folder.write("large", idx(0x0c, {3}, std::string("\x01\0\0\x02\x01\0\0\x01\x01\0\0\0", 12))).string();
+  const Dataset apart = load_dataset(images, {.label = large});
+  CHECK(apart.classes == std::vector<std::string>{"16777216", "16777217", "16777218"});
+  CHECK(apart.labels == std::vector<std::int32_t>{2, 1, 0});
+  const std::string tiny =
+      "file:" + folder.write("tiny", idx(0x0d, {3}, std::string("\x30\x80\0\0\0\0\0\0\x3f\x80\0\0", 12))).string();
+  CHECK(load_dataset(images, {.task = Task::regress, .label = tiny}).targets == std::vector<float>{0x1p-30F, 0, 1});
   CHECK_FALSE(load_dataset(images, {.expected = expectation(data), .labels_optional = true}).labelled());
   Expectation wider = expectation(data);
   wider.dim = 5;
