@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "heddle/kernels/error.hpp"
 
@@ -38,6 +39,18 @@ std::string_view bare(std::string_view field) {
   field = field.substr(first, field.find_last_not_of(" \t") - first + 1);
   if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
   return field;
+}
+
+std::string_view FieldTexts::of(std::string_view field) {
+  const std::string_view text = bare(field);
+  const bool quoted = !text.empty() && text.data() != field.data() && text.data()[-1] == '"';
+  if (!quoted || text.find("\"\"") == std::string_view::npos) return text;
+  std::string single;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    single += text[i];
+    if (text.substr(i, 2) == "\"\"") ++i;
+  }
+  return *kept_.insert(std::move(single)).first;
 }
 
 std::string csv_field(const std::string& field) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 namespace heddle {
 
@@ -18,6 +19,15 @@ namespace heddle {
 [[nodiscard]] bool is_word(std::string_view field);
 /// Without the blanks around it and one pair of double quotes.
 [[nodiscard]] std::string_view bare(std::string_view field);
+/// The texts that fields stand for: bare, and of two double quotes between the outer ones one. A text is a view of its
+/// field where it stands there as it is, and otherwise of what is kept here.
+class FieldTexts {
+ public:
+  [[nodiscard]] std::string_view of(std::string_view field);
+
+ private:
+  std::unordered_set<std::string> kept_;  ///< its elements stay where they are when it grows or is moved
+};
 /// A field of a CSV line as RFC 4180 wants it.
 [[nodiscard]] std::string csv_field(const std::string& field);
 /// Throws Error(input): "WHERE: found FOUND, expected EXPECTED".

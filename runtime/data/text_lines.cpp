@@ -11,6 +11,27 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
+/// Behind the double quote that closes the one at `c`; two together are one of the text. Null if none does.
+const char* behind_quotes(const char* c, const char* end) {
+  for (++c; c < end; ++c) {
+    if (*c != '"') continue;
+    if (c + 1 == end || c[1] != '"') return c + 1;
+    ++c;
+  }
+  return nullptr;
+}
+
+/// The comma behind the field that begins at `c`, or the end of the line. A field in double quotes may have commas.
+const char* comma_behind(const char* c, const char* end) {
+  if (c != end && *c == '"') {
+    const char* behind = behind_quotes(c, end);
+    while (behind != nullptr && behind != end && is_blank(*behind)) ++behind;
+    if (behind != nullptr && (behind == end || *behind == ',')) return behind;
+  }
+  const void* comma = std::memchr(c, ',', static_cast<std::size_t>(end - c));
+  return comma != nullptr ? static_cast<const char*>(comma) : end;
+}
+
 }  // namespace
 
 Lines::Lines(std::string_view text) : rest_(text) {
@@ -37,8 +58,7 @@ void split(std::string_view line, bool commas, Fields& fields) {
     if (c == end && !commas) return;
     const char* const begin = c;
     if (commas) {
-      const void* comma = std::memchr(c, ',', static_cast<std::size_t>(end - c));
-      c = comma != nullptr ? static_cast<const char*>(comma) : end;
+      c = comma_behind(c, end);
     } else {
       while (c != end && !is_blank(*c)) ++c;
     }
@@ -58,7 +78,8 @@ std::string field_text(std::string_view field) { return field.empty() ? "nothing
 
 std::vector<std::string> names_of(const Fields& fields) {
   std::vector<std::string> names;
-  for (const std::string_view field : fields) names.emplace_back(bare(field));
+  FieldTexts texts;
+  for (const std::string_view field : fields) names.emplace_back(texts.of(field));
   return names;
 }
 

@@ -25,7 +25,8 @@ class Lines {
   std::string_view rest_;
 };
 
-/// The fields of a line, without the blanks around them; separated by commas, or by blanks.
+/// The fields of a line, without the blanks around them; separated by commas, or by blanks. Commas between double
+/// quotes are part of a field.
 void split(std::string_view line, bool commas, Fields& fields);
 /// "FILE:LINE:COLUMN", both from 1.
 [[nodiscard]] std::string place(const std::string& source, std::int64_t line, std::int64_t column);

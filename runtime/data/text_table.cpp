@@ -164,7 +164,7 @@ TextTable read_text(std::string_view bytes, const std::string& source, const Lab
         table.inputs.push_back(words ? words->take(input++, fields[at(j)], number, j + 1)
                                      : number_in(fields[at(j)], source, number, j + 1, expected));
       }
-      for (const std::int64_t column : table.label_columns) table.labels.push_back(bare(fields[at(column)]));
+      for (const std::int64_t column : table.label_columns) table.labels.push_back(table.texts.of(fields[at(column)]));
       ++table.rows;
     }
     if (lines.done()) break;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/runtime/data/dataset.hpp"
+#include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/label_choice.hpp"
 
 namespace heddle {
@@ -22,7 +23,8 @@ struct TextTable {
   std::vector<float> inputs;                ///< N x D, of the columns that are no labels
   InputCoding coding;                       ///< of these columns; without columns if all have numbers
   std::string remark;                       ///< a line for the user; empty if there is nothing to say
-  std::vector<std::string_view> labels;     ///< N x label_columns, into the bytes that were read
+  FieldTexts texts;                         ///< of the labels that do not stand in the bytes as they are
+  std::vector<std::string_view> labels;     ///< N x label_columns, into the bytes that were read, or into `texts`
 
   /// "FILE:LINE:COLUMN" of a label.
   [[nodiscard]] std::string label_place(std::int64_t row, std::int64_t label) const;
@@ -43,7 +45,7 @@ struct TextFormat {
   InputCoding coding = {};           ///< what is to be done with words; with columns: those of the training rows
 };
 
-/// Throws Error(input) as load_dataset() says. The labels point into `bytes`.
+/// Throws Error(input) as load_dataset() says. The labels point into `bytes` and into the table.
 [[nodiscard]] TextTable read_text(std::string_view bytes, const std::string& source, const LabelChoice& choice,
                                   const TextFormat& format);
 

@@ -54,7 +54,7 @@ float WordColumns::unseen(const Column& column, std::size_t index, std::string_v
 float WordColumns::take(std::int64_t index, std::string_view field, std::int64_t line, std::int64_t field_number) {
   Column& column = columns_[at(index)];
   const Place where{line, field_number};
-  const std::string_view word = bare(field);
+  const std::string_view word = texts_.of(field);
   const bool missing = is_missing(word);
   if (missing && column.missing++ == 0) column.first_missing = where;
   const bool words_only = known_ && !column.index.empty();

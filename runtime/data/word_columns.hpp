@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "heddle/runtime/data/field.hpp"
 #include "heddle/runtime/data/input_coding.hpp"
 
 namespace heddle {
@@ -52,6 +53,7 @@ class WordColumns {
   InputCoding coding_;
   bool known_;  // the categories are those of the training rows
   std::string source_;
+  FieldTexts texts_;  // of words that do not stand in the file as they are
   std::vector<Column> columns_;
   std::vector<std::vector<float>> ranks_;  // of each column: stand-in to place among the sorted categories
   std::int64_t unseen_ = 0;

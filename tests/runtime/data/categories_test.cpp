@@ -44,6 +44,13 @@ TEST_CASE("rows read later are coded as the training rows were") {
   }
 }
 
+TEST_CASE("a category in double quotes is what it stands for") {
+  const DataFolder folder;
+  const Dataset data = load_dataset(folder.write("f", "size,age,y\n\"5\"\" disk\",1,p\n\"3, flat\",2,q\n"),
+                                    {.categories = Categories::index});
+  CHECK(data.coding.columns[0] == std::vector<std::string>{"3, flat", "5\" disk"});
+}
+
 TEST_CASE("a category that the training rows lack") {
   const DataFolder folder;
   const std::string later = "7,pink,1,b\n8,red,2,a\n";

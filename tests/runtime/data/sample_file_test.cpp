@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "runtime/data/data_folder.hpp"
 
 namespace heddle {
@@ -105,6 +107,16 @@ TEST_CASE("what is written reads back as the same, in every format") {
     }
     CHECK(read_samples(toman_text(data), options).classes == data.classes);
     CHECK(read_samples(table_text(data), options).classes == data.classes);
+  }
+  for (const char* name : {"5\" disk", "\"", "\"a\"", "a,b", "a\",\"b"}) {
+    CAPTURE(name);
+    Dataset data = read_samples("a,b,kind\n1,2,x\n3,4,y\n", {});
+    data.classes[0] = data.input_names[1] = name;
+    const std::string written = table_text(data);
+    const Dataset back = read_samples(written, {});
+    CHECK(std::set<std::string>(back.classes.begin(), back.classes.end()) == std::set<std::string>{name, "y"});
+    CHECK(back.input_names == data.input_names);
+    CHECK(table_text(back) == written);
   }
 }
 
