@@ -24,6 +24,7 @@ constexpr std::size_t kMostClasses = 1024;
 struct Labels {
   std::vector<std::string_view> fields;  ///< N x per_row
   std::int64_t per_row = 1;
+  bool by_value = false;  ///< `fields` are canonical numbers: a class is a value, however that is spelled elsewhere
   std::function<std::string(std::size_t)> place;  ///< "FILE:LINE:COLUMN" of a field
 };
 
@@ -74,13 +75,25 @@ std::string listing(const std::vector<std::string>& words) {
   return words.size() > kMost ? text + ", ..." : text;
 }
 
+/// The index of each class, by its name; where classes are values, by its canonical number, too, which the training
+/// rows may have spelled in another way.
+std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::string>& classes, bool by_value) {
+  std::unordered_map<std::string, std::int32_t> index;
+  for (std::size_t c = 0; c < classes.size(); ++c) index.emplace(classes[c], static_cast<std::int32_t>(c));
+  for (std::size_t c = 0; by_value && c < classes.size(); ++c) {
+    if (const auto value = parse_double(classes[c]))
+      index.emplace(canonical_number(*value), static_cast<std::int32_t>(c));
+  }
+  return index;
+}
+
 void learn_classes(const Labels& labels, const DataOptions& options, Dataset& data) {
   if (labels.per_row != 1) {
     refuse(labels.place(1), "a second label", "one class a row");
   }
   data.classes = options.expected ? options.expected->classes : classes_of(labels, options, data.source);
-  std::unordered_map<std::string_view, std::int32_t> index;
-  for (const std::string& name : data.classes) index.emplace(name, static_cast<std::int32_t>(index.size()));
+  const auto names = index_of(data.classes, labels.by_value);
+  const std::unordered_map<std::string_view, std::int32_t> index(names.begin(), names.end());
   data.labels.reserve(labels.fields.size());
   for (std::size_t i = 0; i < labels.fields.size(); ++i) {
     const auto found = index.find(labels.fields[i]);
@@ -264,15 +277,24 @@ Dataset load_samples(SampleFile samples, const DataOptions& options, Dataset dat
   data.input_names = std::move(samples.input_names);
   data.input_ranges = std::move(samples.input_ranges);
   if (!samples.remark.empty()) data.remarks.push_back(samples.remark);
-  const Labels labels{.fields = std::move(samples.outputs),
-                      .per_row = samples.outputs_per_row,
-                      .place = [&](std::size_t i) { return samples.place_of_output(i); }};
+  Labels labels{
+      .fields = std::move(samples.outputs),
+      .per_row = samples.outputs_per_row,
+      .place = [&](std::size_t i) { return samples.place_of_output(i); },
+  };
   if (data.task == Task::classify && labels.per_row > 1) {
     learn_outputs_of_classes(labels, samples.output_names, options, data);
     return data;
   }
   data.target_names = std::move(samples.output_names);
   if (data.task == Task::regress) data.target_ranges = std::move(samples.output_ranges);
+  std::vector<std::string> values;
+  if (data.task == Task::classify) {
+    // All of them were read as numbers.
+    for (const std::string_view field : labels.fields) values.push_back(canonical_number(*parse_double(field)));
+    labels.fields.assign(values.begin(), values.end());
+    labels.by_value = true;
+  }
   learn(labels, options, data);
   return data;
 }

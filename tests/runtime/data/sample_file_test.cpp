@@ -67,6 +67,23 @@ TEST_CASE("several outputs are classes where one of them is 1") {
             .find("cat, dog") != std::string::npos);
 }
 
+TEST_CASE("one output is a class by its value, however it is spelled") {
+  const Dataset data = read_samples("6 2 1\n1 2\n1\n2 3\n1.0\n3 4\n0\n4 1\n0.0\n5 5\n1e0\n6 6\n-0\n", {});
+  CHECK(data.classes == std::vector<std::string>{"0", "1"});
+  CHECK(data.labels == std::vector<std::int32_t>{1, 1, 0, 0, 1, 0});
+  const std::string later = "2 2 1\n1 2\n1.000000e+00\n2 3\n0.000000e+00\n";
+  CHECK(read_samples(later, {.expected = expectation(data)}).labels == std::vector<std::int32_t>{1, 0});
+  CHECK(refused_samples("1 2 1\n1 2\n2\n", {.expected = expectation(data)}) ==
+        "f:3:1: found '2', expected a class of the training rows: 0, 1");
+  // In a table, and in models of before, a class is what is spelled.
+  const Dataset table = read_samples("1,2,1.0\n3,4,0.50\n", {});
+  CHECK(table.classes == std::vector<std::string>{"0.50", "1.0"});
+  CHECK(read_samples("2 2 1\n1 2\n1\n2 3\n5e-1\n", {.expected = expectation(table)}).labels ==
+        std::vector<std::int32_t>{1, 0});
+  const Dataset large = read_samples("3 1 1\n1\n16777217\n2\n16777216\n3\n100000000\n", {});
+  CHECK(large.classes == std::vector<std::string>{"16777216", "16777217", "100000000"});
+}
+
 TEST_CASE("counts that lie are named with their place") {
   const std::string toman = kToman;
   const auto with = [&](const std::string& from, const std::string& to) {
