@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "heddle/kernels/text.hpp"
@@ -235,6 +236,9 @@ void learn_outputs_of_classes(const Labels& labels, const std::vector<std::strin
   const auto count = static_cast<std::size_t>(labels.per_row);
   std::vector<std::string> classes = names;
   for (std::size_t c = classes.size(); c < count; ++c) classes.push_back(std::to_string(c + 1));
+  if (const std::string* const name = doubled(classes)) {
+    refuse(data.source, "two outputs for the class " + in_quotes(*name), "each class once, or --task regress");
+  }
   if (options.expected) {
     const std::vector<std::string>& expected = options.expected->classes;
     // Files without names have the classes in the order of the training rows.
@@ -309,6 +313,12 @@ std::vector<std::string> ordered_classes(std::vector<std::string> words) {
     std::sort(words.begin(), words.end());
   }
   return words;
+}
+
+const std::string* doubled(const std::vector<std::string>& words) {
+  std::unordered_set<std::string_view> seen;
+  const auto found = std::ranges::find_if(words, [&](const std::string& word) { return !seen.insert(word).second; });
+  return found == words.end() ? nullptr : &*found;
 }
 
 DataFormat parse_data_format(std::string_view word) {

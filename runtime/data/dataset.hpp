@@ -63,6 +63,9 @@ struct Dataset {
 /// The classes called `words`, in the order of their indices: by value if all are numbers, else as texts.
 [[nodiscard]] std::vector<std::string> ordered_classes(std::vector<std::string> words);
 
+/// A word that comes twice among `words`; null if there is none.
+[[nodiscard]] const std::string* doubled(const std::vector<std::string>& words);
+
 /// The properties that data read later must agree with: the training data, or the model made from it.
 struct Expectation {
   std::int64_t dim = 0;

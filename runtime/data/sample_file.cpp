@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "heddle/kernels/arithmetic.hpp"
@@ -215,13 +216,30 @@ std::string one_word(std::string name) {
   return name;
 }
 
+/// Words for all columns, each once: a reader tells columns apart by them. Names that are words already stay as they
+/// are; of others that become alike, all but the first get a number.
+std::vector<std::string> column_words(const std::vector<std::string>& names, const char* letter, std::size_t columns) {
+  std::vector<std::string> words(columns);
+  std::unordered_set<std::string> taken;
+  for (const bool unchanged : {true, false}) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      if (!words[j].empty()) continue;
+      const std::string name = j < names.size() && !names[j].empty() ? names[j] : fmt::format("{}{}", letter, j + 1);
+      std::string word = one_word(name);
+      if (unchanged && (word != name || taken.contains(word))) continue;
+      for (int n = 2; !taken.insert(word).second; ++n) word = fmt::format("{}_{}", one_word(name), n);
+      words[j] = std::move(word);
+    }
+  }
+  return words;
+}
+
 void append_columns(std::string& text, const std::vector<std::string>& names, const char* letter,
                     const std::vector<Range>& ranges) {
   text += fmt::format("{}\n", ranges.size());
+  const std::vector<std::string> words = column_words(names, letter, ranges.size());
   for (std::size_t j = 0; j < ranges.size(); ++j) {
-    const std::string name =
-        j < names.size() && !names[j].empty() ? one_word(names[j]) : fmt::format("{}{}", letter, j + 1);
-    text += fmt::format("{} {} {}\n", name, ranges[j].low, ranges[j].high);
+    text += fmt::format("{} {} {}\n", words[j], ranges[j].low, ranges[j].high);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <string_view>
 #include <variant>
 
@@ -34,9 +33,7 @@ void check_coding(const InputCoding& coding, std::int64_t dim, const std::string
   require(source, wrong_count("inputs of its columns", at(coding.inputs()), dim));
   if (coding.categories == Categories::refused) refuse_model(source, "categories without a coding", "index or one-hot");
   for (const std::vector<std::string>& words : coding.columns) {
-    if (std::set<std::string_view>(words.begin(), words.end()).size() != words.size()) {
-      refuse_model(source, "a category twice", "each once");
-    }
+    if (doubled(words) != nullptr) refuse_model(source, "a category twice", "each once");
   }
 }
 
@@ -109,9 +106,7 @@ void check(const Model& model, const std::string& source) {
   if (!model.input_names.empty()) require(source, wrong_count("input names", model.input_names.size(), dim));
   if (model.task == Task::classify) {
     require(source, wrong_count("classes", model.classes.size(), outputs));
-    if (std::set<std::string_view>(model.classes.begin(), model.classes.end()).size() != model.classes.size()) {
-      refuse_model(source, "a class twice", "each class once");
-    }
+    if (doubled(model.classes) != nullptr) refuse_model(source, "a class twice", "each class once");
   } else {
     check_scaling(model.targets, outputs, "target", source);
     if (!model.target_names.empty()) require(source, wrong_count("target names", model.target_names.size(), outputs));

@@ -12,6 +12,7 @@
 
 #include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/template_source.hpp"
+#include "heddle/kernels/text.hpp"
 #include "heddle/runtime/device/provenance.hpp"
 #include "heddle/runtime/train/shuffle.hpp"
 #include "heddle/runtime/train/subset.hpp"
@@ -50,6 +51,10 @@ const Dataset& checked_data(const TrainingJob& job) {
   if (data.rows() < 1) refuse(data, "no rows", "at least one");
   if (data.rows() > (std::int64_t{1} << 31) - 1) refuse(data, "2^31 rows or more", "fewer");
   if (!data.labelled()) refuse(data, "no labels", "one for each row");
+  // A model with such classes could be trained, and not be saved.
+  if (const std::string* const name = doubled(data.classes)) {
+    refuse(data, fmt::format("the class {} twice", in_quotes(*name)), "each class once");
+  }
   constexpr std::int64_t kMostInputs = 1 << 16, kMostOutputs = 1 << 14;
   if (data.dim > kMostInputs) refuse(data, fmt::format("{} inputs", data.dim), "at most 65536");
   if (data.outputs() > kMostOutputs) refuse(data, fmt::format("{} outputs", data.outputs()), "at most 16384");

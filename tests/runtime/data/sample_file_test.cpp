@@ -67,6 +67,20 @@ TEST_CASE("several outputs are classes where one of them is 1") {
             .find("cat, dog") != std::string::npos);
 }
 
+TEST_CASE("a class with two outputs is refused, and none is written") {
+  const std::string twice = "1\nx 0 9\n3\ncat 0 1\ndog 0 1\ncat 0 1\n2\n5 | 0 1 0\n6 | 1 0 0\n";
+  CHECK(refused_samples(twice, {}) ==
+        "f: found two outputs for the class 'cat', expected each class once, or --task regress");
+  CHECK(read_samples(twice, kNumbers).targets_per_row == 3);
+  // All become a_b without blanks.
+  const Dataset data = read_samples("a b,a_b,kind\n1,2,a b\n3,4,x\n5,7,a_b\n2,2,a#b\n", {.header = Header::present});
+  const Dataset back = read_samples(toman_text(data), {});
+  CHECK(data.classes == std::vector<std::string>{"a b", "a#b", "a_b", "x"});
+  CHECK(back.classes == std::vector<std::string>{"a_b_2", "a_b_3", "a_b", "x"});
+  CHECK(back.labels == data.labels);
+  CHECK(back.input_names == std::vector<std::string>{"a_b_2", "a_b"});
+}
+
 TEST_CASE("one output is a class by its value, however it is spelled") {
   const Dataset data = read_samples("6 2 1\n1 2\n1\n2 3\n1.0\n3 4\n0\n4 1\n0.0\n5 5\n1e0\n6 6\n-0\n", {});
   CHECK(data.classes == std::vector<std::string>{"0", "1"});

@@ -61,5 +61,19 @@ TEST_CASE("no room ends training before it begins") {
   }
 }
 
+TEST_CASE("classes that no model can keep apart are refused before training") {
+  const auto device = open_device("cpu");
+  Dataset data = test::clusters(40, 3, 2, 1);
+  data.classes = {"a", "a"};
+  for (const Trainer* trainer : trainers()) {
+    CAPTURE(trainer->name());
+    bool room = false;
+    CHECK_THROWS_WITH_AS(
+        (void)trainer->train(*device, {}, job(*trainer, data, {}), {.room = [&](std::int64_t) { room = true; }}),
+        "clusters: found the class 'a' twice, expected each class once", Error);
+    CHECK_FALSE(room);
+  }
+}
+
 }  // namespace
 }  // namespace heddle
