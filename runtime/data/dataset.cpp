@@ -331,10 +331,37 @@ DataFormat parse_data_format(std::string_view word) {
 }
 
 Expectation expectation(const Dataset& train) {
-  return {.dim = train.dim, .classes = train.classes, .targets_per_row = train.targets_per_row, .coding = train.coding};
+  return {.dim = train.dim,
+          .classes = train.classes,
+          .targets_per_row = train.targets_per_row,
+          .coding = train.coding,
+          .input_names = train.input_names,
+          .target_names = train.target_names};
 }
 
-Dataset load_dataset(const std::filesystem::path& file, const DataOptions& options) {
+namespace {
+
+/// The names of all columns: the inputs', then the targets'.
+std::vector<std::string> joined(std::vector<std::string> inputs, const std::vector<std::string>& targets) {
+  inputs.insert(inputs.end(), targets.begin(), targets.end());
+  return inputs;
+}
+
+/// Columns count by their places. Where a name says that a column is another one of the training rows, its numbers
+/// would be taken for those of the column that was there.
+void check_order(const Dataset& data, const Expectation& expected) {
+  if (data.input_names.empty() || expected.input_names.empty()) return;
+  const std::vector<std::string> found = joined(data.input_names, data.target_names),
+                                 known = joined(expected.input_names, expected.target_names);
+  const std::unordered_set<std::string_view> names(known.begin(), known.end());
+  for (std::size_t j = 0; j < std::min(found.size(), known.size()); ++j) {
+    if (found[j] == known[j] || !names.contains(found[j])) continue;
+    refuse(data.source, "the column " + in_quotes(found[j]) + " in the place of " + in_quotes(known[j]),
+           "the columns in the order of the training rows: " + listing(known));
+  }
+}
+
+Dataset load_any(const std::filesystem::path& file, const DataOptions& options) {
   const LabelChoice choice = LabelChoice::parse(options.label, options.task);
   Dataset data;
   data.source = file.string();
@@ -362,6 +389,14 @@ Dataset load_dataset(const std::filesystem::path& file, const DataOptions& optio
     default:
       return load_text(bytes, options, choice, std::move(data));
   }
+}
+
+}  // namespace
+
+Dataset load_dataset(const std::filesystem::path& file, const DataOptions& options) {
+  Dataset data = load_any(file, options);
+  if (options.expected) check_order(data, *options.expected);
+  return data;
 }
 
 }  // namespace heddle

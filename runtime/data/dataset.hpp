@@ -72,6 +72,7 @@ struct Expectation {
   std::vector<std::string> classes;  ///< classify
   std::int64_t targets_per_row = 0;  ///< regress
   InputCoding coding = {};           ///< of the columns that become `dim` inputs; without columns if all have numbers
+  std::vector<std::string> input_names = {}, target_names = {};  ///< as in Dataset; empty where they are not known
 
   /// Columns of a text that are inputs.
   [[nodiscard]] std::int64_t input_columns() const {

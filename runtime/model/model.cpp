@@ -59,7 +59,12 @@ double Model::largest_input() const {
 }
 
 Expectation Model::expectation() const {
-  return {.dim = dim(), .classes = classes, .targets_per_row = task == Task::regress ? outputs() : 0, .coding = coding};
+  return {.dim = dim(),
+          .classes = classes,
+          .targets_per_row = task == Task::regress ? outputs() : 0,
+          .coding = coding,
+          .input_names = input_names,
+          .target_names = target_names};
 }
 
 void check_rows(const Model& model, const Dataset& data, double largest) {

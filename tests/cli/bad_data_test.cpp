@@ -73,6 +73,16 @@ TEST_CASE("no file, a folder, a truncated gzip") {
   check_refused(place.run({"train", whole}), 3, {"cut.csv.gz"});
 }
 
+TEST_CASE("columns of test rows in another order") {
+  const Workplace place;
+  const std::string train = place.write("train.csv", "a,b,y\n1,2,p\n3,4,q\n5,6,p\n");
+  const std::string test = place.write("test.csv", "b,a,y\n2,1,p\n4,3,q\n"), model = place.path("m").string();
+  check_refused(place.run({"train", train, "--test", test, "--device", "cpu"}), 3, {"test.csv", "'b'", "a, b, y"});
+  REQUIRE(place.run({"train", train, "--model", model, "--device", "cpu"}).code == 0);
+  check_refused(place.run({"predict", model, test, "--device", "cpu"}), 3, {"test.csv", "'b'", "a, b"});
+  check_refused(place.run({"train", test, "--resume", model, "--epochs", "9", "--device", "cpu"}), 3, {"test.csv"});
+}
+
 TEST_CASE("a test label never seen in training") {
   const Workplace place;
   const std::string train = place.write("train.csv", "1,2,x\n3,4,y\n5,6,x\n");

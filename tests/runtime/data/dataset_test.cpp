@@ -177,6 +177,29 @@ TEST_CASE("data read later must fit the training data") {
   CHECK(refused("1,2,3\n", more) == "f: found 2 targets a row, expected 1 as in training");
 }
 
+TEST_CASE("columns in another order than in training are refused where names tell") {
+  const DataFolder folder;
+  const Dataset train = load_dataset(folder.write("train", "a,b,y\n1,2,p\n3,4,q\n"));
+  const auto later = [&](const std::string& bytes, const std::string& label) {
+    const auto file = folder.write("later", bytes);
+    return refusal(folder, ErrorKind::input, [&] {
+      (void)load_dataset(file, {.label = label, .expected = expectation(train), .labels_optional = label.empty()});
+    });
+  };
+  const std::string fits = "nothing was refused";
+  CHECK(
+      later("b,a,y\n2,1,p\n", "") ==
+      "later: found the column 'b' in the place of 'a', expected the columns in the order of the training rows: a, b, "
+      "y");
+  CHECK(later("b,a\n2,1\n", "").starts_with("later: found the column 'b'"));
+  CHECK(later("a,y\n2,1\n", "").starts_with("later: found the column 'y' in the place of 'b'"));
+  CHECK(later("y,a,b\np,1,2\n", "first") == fits);
+  CHECK(later("a,b\n1,2\n", "") == fits);
+  CHECK(later("u,v,w\n1,2,p\n", "") == fits);  // names that say nothing about the order
+  CHECK(later("1,2,p\n", "") == fits);
+  CHECK(later("1\n", "").starts_with("later:1: found"));
+}
+
 TEST_CASE("labels may come from a file of their own") {
   const DataFolder folder;
   const auto data = folder.write("rows", "1 2\n3 4\n5 6\n");
