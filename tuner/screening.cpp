@@ -17,6 +17,8 @@ constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock tick
 // The first repetition of a configuration (the warm-up) also loads code and fills caches. The configuration is given up
 // at once only if this repetition takes more than this many times the limit.
 constexpr double kColdStart = 4.0;
+// Microseconds that the first repetition may take for that, on any device, and not for its work.
+constexpr double kLongestDelay = 100e3;
 // One repetition may be disturbed, two in a row hardly ever. After one repetition a configuration may take this many
 // times the limit; after two, the limit itself.
 constexpr double kDisturbed = 2.0;
@@ -80,8 +82,10 @@ std::int64_t choose_samples(Evaluator& evaluator, const Configuration& configura
     while (true) {
       const auto runner = evaluator.prepare(configuration, problem, samples);
       double fastest = runner->time(samples == pilot ? stop : Stop());
-      // If even a much faster repetition would need no more samples, one is enough: a repetition may take seconds.
-      if (work_for(fastest / kColdStart, range) <= samples) return work_for(fastest, range);
+      // If even a much faster repetition would need no more samples, one is enough: a repetition may take seconds. One
+      // that is soon over may be nearly all delay: code is loaded, threads are started.
+      const bool long_enough = fastest * static_cast<double>(samples) > kLongestDelay;
+      if (long_enough && work_for(fastest / kColdStart, range) <= samples) return work_for(fastest, range);
       for (int repetition = 0; repetition < 2; ++repetition) fastest = std::min(fastest, runner->time());
       const std::int64_t next = work_for(fastest, range);
       if (next <= 2 * samples) return next;

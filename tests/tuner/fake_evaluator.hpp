@@ -39,8 +39,9 @@ class FakeEvaluator final : public Evaluator {
   std::optional<double> energy;  ///< joules per sample, unless `energy_of` says it
   std::function<double(const Configuration&)> energy_of;
   int energy_measurements = 0;
-  double noise = 0.02;     ///< relative
-  double outliers = 0.05;  ///< repetitions that take twice as long on top
+  double cold_start = 0.0;  ///< times of a repetition that a runner's first one takes on top
+  double noise = 0.02;      ///< relative
+  double outliers = 0.05;   ///< repetitions that take twice as long on top
   bool on_processor = false;
   std::size_t threads = 4;
   double now = 0.0;  ///< virtual seconds, which compiling and running take
@@ -189,7 +190,8 @@ class FakeEvaluator final : public Evaluator {
       }
       std::uniform_real_distribution<double> uniform(0.0, 1.0);
       const double outlier = uniform(owner_.random_) < owner_.outliers ? 2.0 : 1.0;
-      return cost_ * outlier * (1.0 + owner_.noise * uniform(owner_.random_));
+      const double cold = std::exchange(ran_, true) ? 1.0 : 1.0 + owner_.cold_start;
+      return cost_ * cold * outlier * (1.0 + owner_.noise * uniform(owner_.random_));
     }
     std::optional<double> busy_core_time() override {
       if (!owner_.busy_core_cost) return std::nullopt;
@@ -213,6 +215,7 @@ class FakeEvaluator final : public Evaluator {
     Status status_;
     double seconds_;
     std::optional<KernelResources> resources_;
+    bool ran_ = false;
   };
 
   const KernelFamily& family_;

@@ -33,6 +33,18 @@ TEST_CASE("a repetition takes about a millisecond or two, whatever the speed") {
   CHECK(choose_samples(evaluator, configuration, fake::problem(8)) == 64);
 }
 
+TEST_CASE("a first repetition that loads code and starts threads does not decide how long the others are") {
+  const fake::Family family;
+  fake::FakeEvaluator evaluator(family);
+  const Configuration configuration = fake::Family::configuration("good", 1, 1);
+  evaluator.cost = [](const Configuration&, const Problem&) { return 6.0; };
+  for (const double cold_start : {0.0, 2.0, 10.0, 50.0}) {  // up to 78 ms
+    CAPTURE(cold_start);
+    evaluator.cold_start = cold_start;
+    CHECK(choose_samples(evaluator, configuration, fake::problem(8)) == 256);
+  }
+}
+
 TEST_CASE("a family says how much work a repetition may do, and what its unit is called") {
   class Counted final : public fake::Family {
    public:
