@@ -54,6 +54,8 @@ int run(const ConvertOptions& options) {
   }
   if (options.output.empty()) throw Error(ErrorKind::usage, "option --output: found nothing, expected a file");
   check_not_read("--output", options.output, {options.from, options.data.label});
+  check_not_profiles("--output", options.output, "");
+  leave_output_to(options.output);
   const Scale scale = parse_scale(options.scale);
   if (!options.classes.empty()) {
     if (options.classes != "one-hot" && options.classes != "index") {

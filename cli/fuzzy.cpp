@@ -123,6 +123,7 @@ void check_results(const FuzzyOptions& options, const std::vector<std::string>& 
     if (file.empty()) continue;
     check_not_read(option, file, read);
     check_not_profiles(option, file, options.profiles);
+    leave_output_to(file);
     check_writable(file);
   }
   if (!options.positions.empty() && !options.output.empty() && is_same_file(options.positions, options.output)) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,13 +27,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTerminalInterval{100}, kLogInterval{10'000};
 constexpr std::size_t kOutputBuffer = std::size_t{1} << 16, kLongestNote = 1000, kLongestCell = 200;
 
-std::mutex output_mutex;  // of the next two
+std::mutex output_mutex;  // of the next three
 std::string output;       // printed and not yet written
 int write_error = 0;      // of standard output, the first one
+int destination = STDOUT_FILENO;
 
 /// With the mutex held.
 void push() noexcept {
-  if (write_error == 0) write_error = write_all(STDOUT_FILENO, output, interrupted);
+  if (write_error == 0) write_error = write_all(destination, output, interrupted);
   output.clear();
 }
 
@@ -56,6 +58,15 @@ void prepare_streams() {
   }
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void leave_output_to(const std::string& file) {
+  struct stat of_file = {}, of_output = {};
+  if (file.empty() || stat(file.c_str(), &of_file) != 0 || fstat(STDOUT_FILENO, &of_output) != 0) return;
+  if (of_file.st_dev != of_output.st_dev || of_file.st_ino != of_output.st_ino) return;
+  const std::scoped_lock lock(output_mutex);
+  push();
+  destination = STDERR_FILENO;
 }
 
 void print_bytes(std::string_view bytes) {

@@ -21,6 +21,9 @@ inline constexpr std::size_t kLongestLine = 4000;
 /// Text for people on standard output: every line printable (kernels/text.hpp) and of at most `longest` columns. Never
 /// fails, because a command in progress must not end for lack of a reader: flush_output() reports the error.
 void print(std::string_view text, std::size_t longest = kLongestLine);
+/// Where a command writes its result to `file` and that is what standard output is (/dev/stdout), everything printed
+/// from now on goes to standard error.
+void leave_output_to(const std::string& file);
 /// Documents and data on standard output, byte for byte. Never fails either.
 void print_bytes(std::string_view bytes);
 /// Writes what was printed so far.

@@ -91,6 +91,7 @@ int run(const Context& context, const PredictOptions& options) {
   }
   check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
   check_not_profiles("--output", options.output, options.profiles.file);
+  leave_output_to(options.output);
   if (options.layer != 0 && options.metrics) {
     throw Error(ErrorKind::usage,
                 "option --metrics: found it with --layer, whose neurons have no labels to be compared with");

@@ -63,7 +63,8 @@ void check_coding(const DataArguments& asked, const Model& resumed) {
                                               text(asked.categories), text(coding.categories)));
   }
   if (asked.missing_is_category && !coding.missing_is_category) {
-    throw Error(ErrorKind::usage, "option --missing: found category, expected none as in the model");
+    throw Error(ErrorKind::usage,
+                "option --missing: found it with --resume of a model that learnt without, expected no --missing");
   }
 }
 
@@ -120,18 +121,19 @@ Json document(const TrainOptions& options, const Device& device, const Dataset& 
   return all;
 }
 
-/// Saves a model where the user wanted it. If that cannot be (the disk is full, the folder has gone), it goes where
-/// temporary files go, and the Error(input) says so.
-void keep_model(const Model& model, ReservedFile& place_of_model) {
+/// Saves a model in the file that the user wanted, for which a place may have been reserved. If that cannot be (the
+/// disk is full, the folder has gone), it goes where temporary files go, and the Error(input) says so.
+void keep_model(const Model& model, const std::string& file, std::optional<ReservedFile>& reserved) {
   std::string why, place;
   try {
-    return save_model(model, place_of_model);
-  } catch (const Error& error) {
+    if (!reserved) reserved.emplace(file, 0, interrupted);
+    return save_model(model, *reserved);
+  } catch (const std::exception& error) {
     why = error.what();
   }
   try {
     place =
-        kept_elsewhere("model.heddle", [&](const std::filesystem::path& file) { save_model(model, file); }).string();
+        kept_elsewhere("model.heddle", [&](const std::filesystem::path& other) { save_model(model, other); }).string();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::input, fmt::format("{}; nor could the model be kept elsewhere: {}", why, error.what()));
   }
@@ -328,11 +330,10 @@ class Run {
   void save(const TrainingResult& result) {
     if (saved_) return;
     try {
-      if (!place_) place_.emplace(options_.model, 0, interrupted);
-      keep_model(result.model, *place_);
-    } catch (const Error& error) {
+      keep_model(result.model, options_.model, place_);
+    } catch (const std::exception& exception) {
       if (log_) end_log(result);
-      give_up(error);
+      give_up(as_error(exception));
     }
     saved_ = true;
   }
@@ -340,8 +341,7 @@ class Run {
   /// Saves the model so far, and says where it is.
   std::string kept_so_far() {
     try {
-      if (!place_) place_.emplace(options_.model, 0, interrupted);
-      keep_model(so_far_->model, *place_);
+      keep_model(so_far_->model, options_.model, place_);
       return fmt::format("the model so far is kept in {}", options_.model);
     } catch (const std::exception& second) {
       return second.what();
@@ -507,11 +507,13 @@ int train(const Context& context, const TrainOptions& options) {
   check_not_read("--model", options.model,
                  {options.train, options.test, options.data.label, options.test_label, options.weights});
   check_not_profiles("--model", options.model, options.profiles.file);
+  leave_output_to(options.model);
   if (!options.log.empty()) {
     check_not_read("--log", options.log,
                    {options.train, options.test, options.data.label, options.test_label, options.resume,
                     options.weights, options.model});
     check_not_profiles("--log", options.log, options.profiles.file);
+    leave_output_to(options.log);
   }
   return Run(context, options).run();
 }

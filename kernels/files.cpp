@@ -147,8 +147,15 @@ fs::path followed(const fs::path& file) {
 
 ReservedFile::ReservedFile(fs::path file, std::int64_t bytes, Stop stop)
     : file_(std::move(file)), stop_(std::move(stop)) {
-  // What the shell has opened is written to where it stands: another file in its place would lose what is in it.
-  if (own_descriptor(file_) >= 0) return;
+  if (const int own = own_descriptor(file_); own >= 0) {
+    // What the shell has opened is written to where it stands: another file in its place would lose what is in it. It
+    // has survived the start of this program, which closes whatever it opens itself.
+    const int flags = fcntl(own, F_GETFD), access = fcntl(own, F_GETFL);
+    const bool given = flags >= 0 && (flags & FD_CLOEXEC) == 0 && (access & O_ACCMODE) != O_RDONLY;
+    given_ = given ? fcntl(own, F_DUPFD_CLOEXEC, 0) : -1;
+    if (given_ < 0) fail(file_, EBADF);
+    return;
+  }
   target_ = followed(file_);
   struct stat present = {};
   if (stat(target_.c_str(), &present) == 0) {
@@ -185,7 +192,9 @@ ReservedFile::ReservedFile(fs::path file, std::int64_t bytes, Stop stop)
 ReservedFile::~ReservedFile() { release(); }
 
 void ReservedFile::release() noexcept {
-  if (descriptor_ >= 0) close(descriptor_);
+  for (const int open_one : {descriptor_, given_}) {
+    if (open_one >= 0) close(open_one);
+  }
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
@@ -217,10 +226,9 @@ int ReservedFile::put(std::string_view bytes) {
 }
 
 void ReservedFile::write_in_place(std::string_view bytes) {
-  const int given = own_descriptor(file_);
   // Opening a pipe that nobody reads would wait for ever.
   const int descriptor =
-      given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 0) : open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+      given_ >= 0 ? std::exchange(given_, -1) : open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) fail(file_, errno);
   const int error = write_all(descriptor, bytes, stop_);
   if (close(descriptor) != 0 && error == 0) fail(file_, errno);

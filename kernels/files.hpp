@@ -25,9 +25,9 @@ namespace heddle {
 /// of the file, and a failure leaves what was there: the bytes go into a file without a name, or with one of its own
 /// where the file system cannot do without, which is made durable and then renamed into place. The name is locked;
 /// where names are needed, those that killed processes of this user have left are removed first. Links are followed().
-/// Something that is no plain file (a pipe, a terminal), and what this process has open (/dev/stdout, /dev/fd/3), has
-/// no room to be taken, and the bytes are just written to it; a pipe that nobody reads is an error. Every Error(input)
-/// has the file's name and the system's reason.
+/// Something that is no plain file (a pipe, a terminal), and what this process was started with (/dev/stdout,
+/// /dev/fd/3), has no room to be taken, and the bytes are just written to it; a pipe that nobody reads is an error.
+/// Every Error(input) has the file's name and the system's reason.
 class ReservedFile {
  public:
   /// Takes `bytes` of room where the file system can promise any. Throws Error(input): no such folder, no right to
@@ -54,6 +54,7 @@ class ReservedFile {
   Stop stop_;
   std::string temporary_;  // the name that the new file has so far; empty: none
   int descriptor_ = -1;    // of the new file; -1: the bytes are just written to `file_`
+  int given_ = -1;         // the same as one that this process was started with; -1: `file_` is to be opened
 };
 
 /// Writes a whole file: ReservedFile in one step.

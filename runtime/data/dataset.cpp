@@ -96,8 +96,14 @@ void learn_classes(const Labels& labels, const DataOptions& options, Dataset& da
   const auto names = index_of(data.classes, labels.by_value);
   const std::unordered_map<std::string_view, std::int32_t> index(names.begin(), names.end());
   data.labels.reserve(labels.fields.size());
+  // A table may spell a class in another way than the file of numbers that was learnt.
+  const auto by_number = [&](std::string_view field) {
+    const auto number = options.expected ? parse_double(field) : std::nullopt;
+    return number ? index.find(canonical_number(*number)) : index.end();
+  };
   for (std::size_t i = 0; i < labels.fields.size(); ++i) {
-    const auto found = index.find(labels.fields[i]);
+    auto found = index.find(labels.fields[i]);
+    if (found == index.end()) found = by_number(labels.fields[i]);
     if (found == index.end()) {
       refuse(labels.place(i), labels.fields[i].empty() ? "nothing" : in_quotes(labels.fields[i]),
              "a class of the training rows: " + listing(data.classes));

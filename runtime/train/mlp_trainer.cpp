@@ -108,7 +108,7 @@ class MlpSession final : public TrainingSession {
         known_(known),
         rows_(learning_rows(model_, learn())),
         largest_input_(largest_input()),
-        resumed_(job.resume != nullptr),
+        resumed_(job.resume != nullptr && job.resume->training.epochs > 0),
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs),
                  own().last ? &*own().last : nullptr, seed_, interval() * rows_.count(), observer.notice,
                  observer.stop) {
@@ -471,7 +471,7 @@ class MlpSession final : public TrainingSession {
   Knowledge known_;
   LearningRows rows_;
   double largest_input_;
-  const bool resumed_;
+  const bool resumed_;  // after a whole epoch
   MlpLearner learner_;
   std::optional<MlpCheckpoints> checkpoints_;  // from the first weights on
   int divergence_ = 0;                         // the epoch in which numbers became none; 0: they did not

@@ -154,6 +154,34 @@ TEST_CASE("no file that is opened gets what is meant for a closed stream") {
   CHECK(place.run({"predict", "m", data, "--device", "cpu"}).code == 0);
 }
 
+TEST_CASE("a result that goes to standard output has it to itself") {
+  const Workplace place;
+  const std::string data = place.write("data.csv", table(50, 3, 2, 1));
+  REQUIRE(place.run({"train", data, "--device", "cpu", "--epochs", "1", "--model", "m"}).code == 0);
+  const std::string streamed = place.write("streamed", "");
+  for (std::vector<std::string> command : {std::vector<std::string>{"predict", "m", data, "--device", "cpu"},
+                                           {"convert", data, "--to", "table"},
+                                           {"train", data, "--device", "cpu", "--epochs", "1"}}) {
+    CAPTURE(command.front());
+    const std::string option = command.front() == "train" ? "--model" : "--output";
+    const auto with = [&](const std::string& file) {
+      std::vector<std::string> whole = command;
+      whole.insert(whole.end(), {option, file});
+      return whole;
+    };
+    REQUIRE(place.run(with("plain")).code == 0);
+    place.write("streamed", "");
+    const Outcome outcome = place.run(with("/dev/stdout"), {}, {.out = streamed.c_str()});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.find("/dev/stdout") != std::string::npos);  // what is said
+    if (command.front() == "train") {
+      CHECK(place.run({"predict", "streamed", data, "--device", "cpu", "--output", "o"}).code == 0);
+    } else {
+      CHECK(place.read("streamed") == place.read("plain"));
+    }
+  }
+}
+
 TEST_CASE("a reader of the output that goes away is no error") {
   const Workplace place;
   const std::string data = place.write("data.csv", table(20'000, 3, 2, 1));
