@@ -104,6 +104,9 @@ std::string ResultPrinter::text(const TuningResult& result) const {
   if (result.energy)
     line += fmt::format("  ({} J per {})", short_number(*result.energy),
                         described_ != nullptr ? described_->unit() : "sample");
+  if (result.untuned.yields_to_fewer_threads) {
+    line += "  (fewer threads than the default: better where another program takes a core)";
+  }
   if (!result.profile->ties.empty()) line += fmt::format("  (as fast: {} more)", result.profile->ties.size());
   if (!result.change.empty()) {
     line += fmt::format("  ({}: {})", result.searched ? "searched again" : "measured again", result.change);

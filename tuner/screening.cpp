@@ -17,7 +17,7 @@ constexpr double kRepetition = 1500.0;  // microseconds: thousands of clock tick
 // The first repetition of a configuration (the warm-up) also loads code and fills caches. The configuration is given up
 // at once only if this repetition takes more than this many times the limit.
 constexpr double kColdStart = 4.0;
-// Microseconds that the first repetition may take for that, on any device, and not for its work.
+// Loading code and starting threads may take the first repetition up to so many microseconds, on any device.
 constexpr double kLongestDelay = 100e3;
 // One repetition may be disturbed, two in a row hardly ever. After one repetition a configuration may take this many
 // times the limit; after two, the limit itself.

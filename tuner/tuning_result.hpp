@@ -19,6 +19,7 @@ struct NamedTime {
   std::string configuration;   ///< canonical text
   std::optional<double> time;  ///< median, microseconds per sample; nothing if it failed
   Status status = Status::unverified;
+  bool yields_to_fewer_threads = false;  ///< as in Finalist: a slower one with fewer threads was preferred
 };
 
 /// The outcome for one problem.

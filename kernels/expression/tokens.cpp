@@ -135,7 +135,8 @@ class Scanner {
     if (peek() == '.') {
       real = true;
       ++at_;
-      written += "." + digits(is_digit);
+      written += '.';
+      written += digits(is_digit);
     }
     const std::size_t sign = peek(1) == '+' || peek(1) == '-' ? 1 : 0;
     if ((peek() == 'e' || peek() == 'E') && is_digit(peek(1 + sign))) {

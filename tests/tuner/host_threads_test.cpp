@@ -21,6 +21,10 @@ class Threaded final : public Family {
   std::int64_t host_threads(const Configuration& configuration, const DeviceIdentity&) const override {
     return configuration.number("depth");
   }
+  Configuration default_configuration(const DeviceIdentity&, const Problem&) const override {
+    return configuration("good", 1, threads_by_default);
+  }
+  std::int64_t threads_by_default = 1;
 };
 
 /// What is chosen where two threads take `gain` times less than one on a quiet machine and `loss` times more on a busy
@@ -39,11 +43,12 @@ struct Choice {
     };
     evaluator.busy_core_cost = [loss](const Configuration& c) { return c.number("depth") == 1 ? 20.0 : 20.0 * loss; };
   }
-  std::string configuration(std::int64_t evaluations = 200) {
-    const TuningResult result = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = evaluations}, 64);
-    REQUIRE(result.profile);
-    return result.profile->configuration;
+  TuningResult result(std::int64_t evaluations = 200) {
+    TuningResult found = tune_one(evaluator, temporary.store, {.seconds = {}, .evaluations = evaluations}, 64);
+    REQUIRE(found.profile);
+    return found;
   }
+  std::string configuration(std::int64_t evaluations = 200) { return result(evaluations).profile->configuration; }
 };
 
 const std::string kOneThread = "kind=good width=1 depth=1", kTwoThreads = "kind=good width=1 depth=2";
@@ -58,6 +63,18 @@ TEST_CASE("more threads win if they gain more on a quiet machine than they lose 
   CHECK(Choice(1.05, 1.2).configuration() == kOneThread);
   CHECK(Choice(1.8, 1.7).configuration() == kOneThread);  // more than may be lost at all
   CHECK(Choice(0.8, 0.5).configuration() == kOneThread);  // nothing is gained
+}
+
+TEST_CASE("a default that was faster alone and yields to fewer threads says so") {
+  Choice choice(1.3, 1.5);
+  choice.family.threads_by_default = 2;
+  const TuningResult result = choice.result();
+  CHECK(result.profile->configuration == kOneThread);
+  CHECK(*result.untuned.time < result.profile->time);
+  CHECK(result.untuned.yields_to_fewer_threads);
+  Choice other(1.6, 1.2);
+  other.family.threads_by_default = 2;
+  CHECK_FALSE(other.result().untuned.yields_to_fewer_threads);
 }
 
 TEST_CASE("a team that meets the busy core for a few turns is judged by its usual time") {

@@ -363,6 +363,7 @@ NamedTime ProblemSearch::named_time(const std::string& name, const Configuration
     named.status = last->second.status;
     named.time.reset();
     if (!last->second.failed()) named.time = median(last->second.times);
+    named.yields_to_fewer_threads = last->second.yields_to_fewer_threads;
   }
   return named;
 }
