@@ -14,6 +14,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/cli/result_file.hpp"
 #include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
@@ -53,9 +54,7 @@ int run(const ConvertOptions& options) {
                                       ", expected fann, toman or table");
   }
   if (options.output.empty()) throw Error(ErrorKind::usage, "option --output: found nothing, expected a file");
-  check_not_read("--output", options.output, {options.from, options.data.label});
-  check_not_profiles("--output", options.output, "");
-  leave_output_to(options.output);
+  claim_result_file("--output", options.output, {options.from, options.data.label}, "");
   const Scale scale = parse_scale(options.scale);
   if (!options.classes.empty()) {
     if (options.classes != "one-hot" && options.classes != "index") {

@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
-#include "heddle/profiles/profile_store.hpp"
 
 namespace heddle::cli {
 
@@ -47,50 +43,6 @@ void add_row_options(Command& command, DataArguments& arguments) {
           throw Error(ErrorKind::usage, "option --rows: found " + in_quotes(text) + ", expected a whole number from 1");
         }
       });
-}
-
-bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
-  std::error_code ignored;
-  if (std::filesystem::exists(one, ignored) && !std::filesystem::is_regular_file(one, ignored)) return false;
-  if (std::filesystem::equivalent(one, other, ignored)) return true;
-  const auto place = [&](const std::filesystem::path& file) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored);
-  };
-  return place(one) == place(other);
-}
-
-namespace {
-
-[[noreturn]] void refuse_loss(const std::string& option, const std::string& written, std::string_view what) {
-  throw Error(ErrorKind::usage,
-              fmt::format("{}{}: found {}, which {} and would be lost, expected another file",
-                          option.starts_with('-') ? "option " : "", option, in_quotes(written), what));
-}
-
-}  // namespace
-
-void check_not_read(const std::string& option, const std::string& written, const std::vector<std::string>& read) {
-  constexpr std::string_view kLabels = "file:";
-  for (const std::string& name : read) {
-    const std::filesystem::path file = name.starts_with(kLabels) ? name.substr(kLabels.size()) : name;
-    if (file.empty() || written.empty() || !is_same_file(file, written)) continue;
-    refuse_loss(option, written, "is to be read");
-  }
-}
-
-void check_not_profiles(const std::string& option, const std::string& written, const std::string& profiles) {
-  std::filesystem::path database = profiles;
-  try {
-    if (profiles.empty()) database = ProfileStore::default_file();
-  } catch (const Error&) {  // there is no place for one: whoever opens it says so
-    return;
-  }
-  database = followed(database);  // SQLite keeps its files beside where links lead to
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-    if (!written.empty() && is_same_file(database.string() + suffix, written)) {
-      refuse_loss(option, written, "belongs to the profile database");
-    }
-  }
 }
 
 void add_task(Command& command, DataArguments& arguments, std::string_view otherwise) {

@@ -18,6 +18,7 @@
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/cli/result_file.hpp"
 #include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/error.hpp"
@@ -121,9 +122,7 @@ void check_results(const FuzzyOptions& options, const std::vector<std::string>& 
   for (const auto& [option, file] :
        {std::pair("--output", options.output), std::pair("--positions", options.positions)}) {
     if (file.empty()) continue;
-    check_not_read(option, file, read);
-    check_not_profiles(option, file, options.profiles);
-    leave_output_to(file);
+    claim_result_file(option, file, read, options.profiles);
     check_writable(file);
   }
   if (!options.positions.empty() && !options.output.empty() && is_same_file(options.positions, options.output)) {

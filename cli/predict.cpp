@@ -14,6 +14,7 @@
 #include "heddle/cli/network_profiles.hpp"
 #include "heddle/cli/options.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/cli/result_file.hpp"
 #include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/text.hpp"
@@ -89,9 +90,8 @@ int run(const Context& context, const PredictOptions& options) {
                 "option --metrics: found it without --output and --json, expected one of them, as "
                 "standard output takes the predictions");
   }
-  check_not_read("--output", options.output, {options.model, options.rows, options.data.label});
-  check_not_profiles("--output", options.output, options.profiles.file);
-  leave_output_to(options.output);
+  claim_result_file("--output", options.output, {options.model, options.rows, options.data.label},
+                    options.profiles.file);
   if (options.layer != 0 && options.metrics) {
     throw Error(ErrorKind::usage,
                 "option --metrics: found it with --layer, whose neurons have no labels to be compared with");

@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "heddle/cli/data_options.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/problems.hpp"
 #include "heddle/cli/profiles.hpp"
+#include "heddle/cli/result_file.hpp"
 #include "heddle/kernels/counted.hpp"
 #include "heddle/profiles/exchange.hpp"
 #include "heddle/tuner/remeasure.hpp"
@@ -31,7 +31,7 @@ int export_to(const Context& context, const ProfileOptions& options) {
   const ProfileStore store =
       open_present_profiles(context, options.profiles, ProfileStore::Access::read, options.common);
   check_stored_family(store, options.family);
-  check_not_profiles("file to write", options.file, store.file().string());
+  claim_result_file("FILE", options.file, {}, store.file().string());
   const Exported exported = export_profiles(store, options.file, options.family);
   if (options.common.json) {
     Json left_out = Json::array();

@@ -19,6 +19,7 @@
 #include "heddle/cli/metrics_table.hpp"
 #include "heddle/cli/output.hpp"
 #include "heddle/cli/reported.hpp"
+#include "heddle/cli/result_file.hpp"
 #include "heddle/kernels/counted.hpp"
 #include "heddle/kernels/files.hpp"
 #include "heddle/kernels/kept_elsewhere.hpp"
@@ -504,17 +505,11 @@ int train(const Context& context, const TrainOptions& options) {
     return Run(context, options).run();
   }
   check_destination(options.model);
-  check_not_read("--model", options.model,
-                 {options.train, options.test, options.data.label, options.test_label, options.weights});
-  check_not_profiles("--model", options.model, options.profiles.file);
-  leave_output_to(options.model);
-  if (!options.log.empty()) {
-    check_not_read("--log", options.log,
-                   {options.train, options.test, options.data.label, options.test_label, options.resume,
-                    options.weights, options.model});
-    check_not_profiles("--log", options.log, options.profiles.file);
-    leave_output_to(options.log);
-  }
+  // A resumed model may be written over: it goes on there.
+  std::vector<std::string> read{options.train, options.test, options.data.label, options.test_label, options.weights};
+  claim_result_file("--model", options.model, read, options.profiles.file);
+  read.insert(read.end(), {options.resume, options.model});
+  claim_result_file("--log", options.log, read, options.profiles.file);
   return Run(context, options).run();
 }
 

@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "heddle/cli/crew.hpp"
-#include "heddle/cli/data_options.hpp"
 #include "heddle/cli/interrupt.hpp"
 #include "heddle/cli/json.hpp"
 #include "heddle/cli/outcomes.hpp"
 #include "heddle/cli/output.hpp"
+#include "heddle/cli/result_file.hpp"
 #include "heddle/cli/tune_target.hpp"
 #include "heddle/cli/tuning_findings.hpp"
 #include "heddle/cli/tuning_table.hpp"
@@ -48,8 +48,7 @@ void check_recordable(const TuneOptions& options, const std::vector<FamilyTask>&
   read.insert(read.end(), options.captures.files().begin(), options.captures.files().end());
   read.push_back(options.described.with);
   read.push_back(options.replay);
-  check_not_read("--record", options.record, read);
-  check_not_profiles("--record", options.record, options.profiles);
+  claim_result_file("--record", options.record, read, options.profiles);
   check_writable(options.record);
 }
 

@@ -180,6 +180,13 @@ TEST_CASE("a result that goes to standard output has it to itself") {
       CHECK(place.read("streamed") == place.read("plain"));
     }
   }
+  REQUIRE(place
+              .run({"tune", "--device", "cpu", "--family", "sonfin-train", "--rules", "8", "--dim", "3", "--outputs",
+                    "2", "--evaluations", "2", "--profiles", "p"})
+              .code == 0);
+  place.write("streamed", "");
+  CHECK(place.run({"profiles", "export", "/dev/stdout", "--profiles", "p"}, {}, {.out = streamed.c_str()}).code == 0);
+  CHECK(nlohmann::json::accept(place.read("streamed")));
 }
 
 TEST_CASE("a reader of the output that goes away is no error") {
