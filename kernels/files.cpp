@@ -31,9 +31,10 @@ constexpr std::string_view kPrefix = ".heddle.";  // of names that files have un
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
+constexpr int kMostLinks = 40;  // as many as Linux follows
+
 /// The descriptor of this process that a path leads to, as /dev/stdout and /dev/fd/3 do; -1 for any other file.
 int own_descriptor(const fs::path& file) {
-  constexpr int kMostLinks = 40;  // as many as Linux follows
   std::error_code failure;
   const fs::path own = fs::canonical("/proc/self/fd", failure);
   if (failure) return -1;
@@ -135,7 +136,6 @@ fs::path followed(const fs::path& file) {
   if (fs::path whole = fs::canonical(file, failure); !failure) return whole;
   // A link of /proc to an open pipe leads to no path.
   if (fs::exists(file, failure)) return file;
-  constexpr int kMostLinks = 40;  // as many as Linux follows
   fs::path place = file;
   for (int links = 0; links < kMostLinks; ++links) {
     const fs::path next = fs::read_symlink(place, failure);

@@ -25,7 +25,6 @@ constexpr std::size_t kMostClasses = 1024;
 struct Labels {
   std::vector<std::string_view> fields;  ///< N x per_row
   std::int64_t per_row = 1;
-  bool by_value = false;  ///< `fields` are canonical numbers: a class is a value, however that is spelled elsewhere
   std::function<std::string(std::size_t)> place;  ///< "FILE:LINE:COLUMN" of a field
 };
 
@@ -76,14 +75,14 @@ std::string listing(const std::vector<std::string>& words) {
   return words.size() > kMost ? text + ", ..." : text;
 }
 
-/// The index of each class, by its name; where classes are values, by its canonical number, too, which the training
-/// rows may have spelled in another way.
-std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::string>& classes, bool by_value) {
+/// The index of each class by its name, and by its canonical number where that is no other class's name: a file may
+/// spell a class in another way than the one that was learnt.
+std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::string>& classes) {
   std::unordered_map<std::string, std::int32_t> index;
   for (std::size_t c = 0; c < classes.size(); ++c) index.emplace(classes[c], static_cast<std::int32_t>(c));
-  for (std::size_t c = 0; by_value && c < classes.size(); ++c) {
-    if (const auto value = parse_double(classes[c]))
-      index.emplace(canonical_number(*value), static_cast<std::int32_t>(c));
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const auto value = parse_double(classes[c]);
+    if (value) index.emplace(canonical_number(*value), static_cast<std::int32_t>(c));
   }
   return index;
 }
@@ -93,14 +92,13 @@ void learn_classes(const Labels& labels, const DataOptions& options, Dataset& da
     refuse(labels.place(1), "a second label", "one class a row");
   }
   data.classes = options.expected ? options.expected->classes : classes_of(labels, options, data.source);
-  const auto names = index_of(data.classes, labels.by_value);
+  const auto names = index_of(data.classes);
   const std::unordered_map<std::string_view, std::int32_t> index(names.begin(), names.end());
-  data.labels.reserve(labels.fields.size());
-  // A table may spell a class in another way than the file of numbers that was learnt.
   const auto by_number = [&](std::string_view field) {
-    const auto number = options.expected ? parse_double(field) : std::nullopt;
-    return number ? index.find(canonical_number(*number)) : index.end();
+    const auto value = parse_double(field);
+    return value ? index.find(canonical_number(*value)) : index.end();
   };
+  data.labels.reserve(labels.fields.size());
   for (std::size_t i = 0; i < labels.fields.size(); ++i) {
     auto found = index.find(labels.fields[i]);
     if (found == index.end()) found = by_number(labels.fields[i]);
@@ -303,7 +301,6 @@ Dataset load_samples(SampleFile samples, const DataOptions& options, Dataset dat
     // All of them were read as numbers.
     for (const std::string_view field : labels.fields) values.push_back(canonical_number(*parse_double(field)));
     labels.fields.assign(values.begin(), values.end());
-    labels.by_value = true;
   }
   learn(labels, options, data);
   return data;

@@ -108,7 +108,6 @@ class MlpSession final : public TrainingSession {
         known_(known),
         rows_(learning_rows(model_, learn())),
         largest_input_(largest_input()),
-        resumed_(job.resume != nullptr && job.resume->training.epochs > 0),
         learner_(device, known, rows_, own().layers, mlp_control(options_, rows_.count(), rows_.outputs),
                  own().last ? &*own().last : nullptr, seed_, interval() * rows_.count(), observer.notice,
                  observer.stop) {
@@ -406,9 +405,10 @@ class MlpSession final : public TrainingSession {
     const double last = history.back().train_error;
     if (last <= kDivergedError * error_of_mean(rows_)) return false;
     first_error_ = history.front().train_error;
-    // A mini-batch may diverge within the first epoch, so that its error is not that of the start. What a resumed
-    // training goes on from is no start: its error has fallen already.
-    if (!resumed_) first_error_ = std::min(first_error_, error_of(checkpoints_->first().parameters, learn()));
+    // A mini-batch may diverge within the first epoch, so that its error is not that of the start. What a training goes
+    // on from after that epoch is no start: its error has fallen already.
+    const MlpCheckpoints::Weights& first = checkpoints_->first();
+    if (first.epoch == 0) first_error_ = std::min(first_error_, error_of(first.parameters, learn()));
     return last > kDivergedError * first_error_;
   }
 
@@ -471,7 +471,6 @@ class MlpSession final : public TrainingSession {
   Knowledge known_;
   LearningRows rows_;
   double largest_input_;
-  const bool resumed_;  // after a whole epoch
   MlpLearner learner_;
   std::optional<MlpCheckpoints> checkpoints_;  // from the first weights on
   int divergence_ = 0;                         // the epoch in which numbers became none; 0: they did not
