@@ -220,6 +220,7 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
   }
 
   std::vector<std::int64_t> topics(at(samples));
+  std::int64_t rows_near_groups = 0;
   random.shuffle(work.order);
   work.first_far = groups > 1 ? 1 + random.below(samples / 4) : 0;
   work.second_far = samples / 2 + 1 + random.below(samples / 9);
@@ -227,8 +228,13 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
   for (std::int64_t position = 0; position < samples; ++position) {
     const RowKind kind = row_kind(work, position, groups, random);
     const std::int64_t row = work.order[at(position)];
-    const std::int64_t group =
-        kind == RowKind::near_group ? visited[at(random.below(static_cast<std::int64_t>(visited.size())))] : 0;
+    std::int64_t group = 0;
+    if (kind == RowKind::near_group) {
+      // Nobody sees when a row came that is alone at its group, or whose rule is. So the first two are together, at the
+      // group that has as many rules as any.
+      const std::int64_t drawn = visited[at(random.below(static_cast<std::int64_t>(visited.size())))];
+      group = rows_near_groups++ < 2 ? 1 : drawn;
+    }
     // The rows after them contradict the lessons of far rows.
     const bool far_row = kind == RowKind::first_far || kind == RowKind::second_far;
     topics[at(row)] = kind == RowKind::near_group ? group : far_row ? 0 : 1;

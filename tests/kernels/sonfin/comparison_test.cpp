@@ -132,9 +132,9 @@ TEST_CASE("a verification finds what is wrong, whatever the option set and the s
     CAPTURE(wrong.name);
     CAPTURE(start);
     CAPTURE(missed);
-    // No width may come to the floor; the first two rows may be the only ones of their groups.
-    const bool by_chance = wrong.fault == Fault::no_width_floor || wrong.fault == Fault::order_shifted;
-    CHECK(found >= (by_chance ? tried * 3 / 4 : tried));
+    // The first row's lesson may be so small that it does not matter when it came: 30 of 128000 were missed, never all
+    // option sets of a seed.
+    CHECK(found >= (wrong.fault == Fault::order_shifted ? tried * 15 / 16 : tried));
   }
 }
 
