@@ -219,19 +219,22 @@ Gradient Reference::gradient(const Batch& batch, std::int64_t first, std::int64_
       for (const double value : delta) *own++ += value;
       result.unsure[at(l)] += (kRounding * norm(delta) + doubt) * (1.0 + norm(x));
       if (l == 0) break;
-      // Doubts have any direction: a layer multiplies them as it does on average over all.
+      // Doubts have any direction: a layer and its slopes multiply them as on average over all, also where the deltas
+      // that slopes let through have cancelled each other.
       doubt *= growth[at(l)];
       const double size = norm(before);
+      std::vector<double> slopes(x.size());
       for (std::size_t i = 0; i < x.size(); ++i) {
         if (hidden == kRelu && pass.close_to_0[at(l)][i]) {
           for (int below = 0; below < l; ++below) {
             result.unsure[at(below)] += 2.0 * std::abs(before[i]) * (1.0 + norm(pass.values[at(below)]));
           }
         }
-        before[i] *= slope(x[i], hidden);
+        slopes[i] = slope(x[i], hidden);
+        before[i] *= slopes[i];
       }
       delta = std::move(before);
-      if (size > 0.0) doubt *= norm(delta) / size;
+      doubt *= norm(slopes) / std::sqrt(static_cast<double>(x.size()));
       if (subtracts(hidden)) doubt += kRounding * size;
     }
   }

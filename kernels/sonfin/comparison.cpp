@@ -17,8 +17,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Half units in the last place by which a verification may move parameters: those of plain float32 were up to 40 away.
 constexpr double kRoundings = 64.0;
-/// The same of one rule. A row that hardly fires a rule may move it by less than float32 keeps; plain float32 needed 0.4
-/// of 6 million rules.
+/// The same of one rule. A row that hardly fires a rule may move it by less than float32 keeps; plain float32 needed
+/// 0.4 of 6 million rules.
 constexpr double kRoundingsOfRule = 1.0;
 /// The same of a new rule's widths, which come from a sum over the inputs, for the square root of their number: float32
 /// that adds one after the other was about 2.2 away at 512 inputs.

@@ -69,6 +69,11 @@ TEST_CASE("also of drawn shapes") {
   for (int i = 0; i < 40; ++i) check_plain({drawn(1500.0), drawn(200.0)}, random(), 1);
 }
 
+TEST_CASE("also where a row moves a rule by less than float32 keeps of it") {
+  // Found by drawing: without what rounding takes of a rule, up to 0.8 % of a change were missing.
+  for (const std::uint64_t seed : {2025420981, 5021701, 5024349}) check_plain({65, 9}, seed, 1);
+}
+
 TEST_CASE("also where outputs are many") {
   // Where a step moved log firings by more than 1, plain float32 failed with many seeds.
   const std::uint64_t start = std::random_device{}();
