@@ -162,7 +162,9 @@ Workload verification_workload(const Problem& problem, int order, const OptionSe
   const bool as_it_is = set.plain_step && !set.holds_rows_back && !set.far_rows;
   // Of systems that cannot fit their rows, the same set gets the ridge.
   if (could_fit != as_it_is) control.ridge = kVerifiedRidge;
-  for (int i = 0; could_fit && !as_it_is && i < kRidges && !is_determined(work); ++i) control.ridge *= kLargerRidge;
+  for (int i = 0; could_fit && i < kRidges && !is_determined(work); ++i) {
+    control.ridge = std::max(kVerifiedRidge, control.ridge * kLargerRidge);
+  }
   return work;
 }
 
