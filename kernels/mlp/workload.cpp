@@ -202,7 +202,9 @@ std::vector<OptionSet> option_sets(bool mini_batches, bool single_rows) {
 
 namespace {
 
-Workload drawn_workload(const Problem& problem, const OptionSet& set, std::uint64_t seed) {
+/// `attempt`: from 0. In later ones sums make smaller steps: what takes one row to its target in a step does so with
+/// every draw.
+Workload drawn_workload(const Problem& problem, const OptionSet& set, std::uint64_t seed, int attempt) {
   const Layers layers = layers_of(problem);
   const std::int64_t most = problem.at("rows"), batch = problem.at("batch");
   const std::int64_t affordable = std::max<std::int64_t>(kFewestRows, kOperationsOfReference / layers.parameters());
@@ -223,7 +225,7 @@ Workload drawn_workload(const Problem& problem, const OptionSet& set, std::uint6
   control.hidden = set.hidden;
   control.output = set.output;
   control.gradient_sum = set.sum ? 1 : 0;
-  if (set.sum) control.rate = static_cast<float>(0.1 / static_cast<double>(of_step));
+  if (set.sum) control.rate = static_cast<float>(0.1 / static_cast<double>(of_step * (1 + attempt)));
   if (set.decays) control.decay = 0.01F;
   control.largest_step = std::min(control.largest_step, 1.5F);  // some steps reach it
   Random random(seed + 1);
@@ -283,11 +285,11 @@ Shows shows(const Workload& work) {
 Workload verification_workload(const Problem& problem, const OptionSet& set, std::uint64_t seed) {
   constexpr int kAttempts = 16;  // six layers of one ReLU are mostly idle
   constexpr std::uint64_t kNext = 0x9e3779b97f4a7c15;
-  Workload best = drawn_workload(problem, set, seed);
+  Workload best = drawn_workload(problem, set, seed, 0);
   if (set.output == kSoftmax && problem.at("outputs") == 1) return best;  // is always right, whatever is drawn
   Shows most = shows(best);
   for (int attempt = 1; attempt < kAttempts && most != Shows::all; ++attempt) {
-    Workload other = drawn_workload(problem, set, seed + static_cast<std::uint64_t>(attempt) * kNext);
+    Workload other = drawn_workload(problem, set, seed + static_cast<std::uint64_t>(attempt) * kNext, attempt);
     const Shows found = shows(other);
     if (found <= most) continue;
     best = std::move(other);

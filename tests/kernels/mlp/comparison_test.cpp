@@ -61,6 +61,21 @@ TEST_CASE("a verification accepts plain float32, whatever the seed") {
   }
 }
 
+TEST_CASE("also of a single row, which a step may take to its target") {
+  const std::uint64_t start = test::sample_seed();
+  for (const Problem& problem : {training_problem(layers(10, std::vector<std::int64_t>{40}, 3), 1, 1),
+                                 training_problem(layers(30, std::vector<std::int64_t>{}, 5), 1, 1)}) {
+    for (const OptionSet& set : option_sets(false, true)) {
+      for (std::uint64_t seed = start; seed < start + 20; ++seed) {
+        CAPTURE(problem.text());
+        CAPTURE(set.text());
+        CAPTURE(seed);
+        check_plain(verification_workload(problem, set, seed));
+      }
+    }
+  }
+}
+
 TEST_CASE("also where the deltas that slopes let through have cancelled each other") {
   // Found by drawing: of five neurons one is active, and its delta is 1.3e-4 of what it is the sum of.
   const Problem problem = training_problem(layers(13, std::vector<std::int64_t>{17, 5}, 3), 37, 1);

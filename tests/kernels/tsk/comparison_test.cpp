@@ -168,6 +168,28 @@ TEST_CASE("comparison: without a ridge the same system fits its rows, and every 
   }
 }
 
+TEST_CASE("comparison: also where a few rows are about as many as the unknowns") {
+  for (const int order : {0, 1}) {
+    for (const Problem& sizes : {problem(5, 1, 1, 6), problem(14, 1, 1, 14), problem(9, 2, 1, 8), problem(18, 1, 2, 35),
+                                 problem(11, 2, 1, 40)}) {
+      for (const OptionSet& set : option_sets()) {
+        for (std::uint64_t seed = 0; seed < 30; ++seed) {
+          CAPTURE(order);
+          CAPTURE(sizes.text());
+          CAPTURE(set.text());
+          CAPTURE(seed);
+          const Workload work = verification_workload(sizes, order, set, seed);
+          if (sizes.at("rows") >= 2 * work.system.unknowns()) continue;
+          CHECK(accepted(work, outcome_of(work, Rounding::kernels)));
+          // Whether a kernel finds such a system rank deficient is up to rounding.
+          const Outcome outcome = outcome_of(work);
+          if (outcome.progress.ridges > 0) CHECK(outcome.progress.recent[0] < 1e-8);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("comparison: float32 determines what is verified") {
   for (const int order : {0, 1}) {
     for (const Problem& sizes : {problem(13, 5, 3, 211), problem(35, 8, 1, 1024), problem(33, 17, 3, 211),
