@@ -68,23 +68,19 @@ pid_t session_of(const std::string& process) {
   return fields >> state >> parent >> group >> session && state != "Z" ? session : 0;
 }
 
-/// Kills all processes of a session, those too that are started meanwhile.
-void kill_session(pid_t session) {
-  constexpr int kMostTimes = 10;
-  bool found = true;
-  for (int times = 0; found && times < kMostTimes; ++times) {
-    found = false;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (name.find_first_not_of("0123456789") != std::string::npos || session_of(name) != session) continue;
-      const auto process = static_cast<pid_t>(std::stol(name));
-      if (process == session) continue;
-      found = true;
-      ::kill(process, SIGKILL);
-    }
+/// Kills all processes of a session but the first. Returns whether there were some.
+bool kill_others(pid_t session) {
+  bool found = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos || session_of(name) != session) continue;
+    const auto process = static_cast<pid_t>(std::stol(name));
+    if (process == session) continue;
+    found = true;
+    ::kill(process, SIGKILL);
   }
+  return found;
 }
 
 }  // namespace
@@ -145,14 +141,20 @@ ProcessEnd ChildProcess::end(double seconds_to_wait) {
   const auto until = Clock::now() + std::chrono::duration<double>(seconds_to_wait);
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
   while (!has_ended(id_) && Clock::now() < until) pause();
-  // Its compilers end with it, but not what these have started. Nobody else gets its number before it was waited for.
+  // Its compilers end with it, but not what these have started. All have to be gone: a process that it was just
+  // starting holds its files, locks of folders among them. Once it has ended it starts no more. Nobody else gets its
+  // number before it was waited for. What does not even end then (it waits in a driver that does not answer) is left
+  // alone.
   ::kill(id_, SIGKILL);
-  if (session_ == Session::own) kill_session(id_);
-  // A process that does not even end then (it waits in a driver that does not answer) is left alone.
   const auto gone = Clock::now() + kTimeToEnd;
+  while (true) {
+    const bool starts_no_more = has_ended(id_);
+    const bool has_others = session_ == Session::own && kill_others(id_);
+    if ((starts_no_more && !has_others) || Clock::now() >= gone) break;
+    pause();
+  }
   int status = 0;
-  pid_t ended = 0;
-  while ((ended = ::waitpid(id_, &status, WNOHANG)) == 0 && Clock::now() < gone) pause();
+  const pid_t ended = ::waitpid(id_, &status, WNOHANG);
   id_ = -1;
   if (ended <= 0) return {};
   return WIFSIGNALED(status) ? ProcessEnd{true, WTERMSIG(status)} : ProcessEnd{false, WEXITSTATUS(status)};
