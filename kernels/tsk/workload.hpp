@@ -64,8 +64,8 @@ inline constexpr int kVerifiedIterations = 3;
 /// a system could fit its rows (fewer than two for an unknown), what is left of the targets would be rounding, and the
 /// direction of the gradient with it. Such a system gets a ridge, large enough for its gradient to be determined; and
 /// its plain step is verified without a ridge too where float32 determines that, since a gradient that must be next to
-/// nothing can be compared with what it would be if nothing of the targets were explained. One rule, whose activation is 1 everywhere, has no
-/// gradient: it makes plain steps. Same arguments, same bytes.
+/// nothing can be compared with what it would be if nothing of the targets were explained. One rule, whose activation
+/// is 1 everywhere, has no gradient: it makes plain steps. Same arguments, same bytes.
 [[nodiscard]] Workload verification_workload(const Problem& problem, int order, const OptionSet& set,
                                              std::uint64_t seed);
 
