@@ -48,8 +48,8 @@ class Comparison {
   std::optional<Expectation> exact_, coarse_;  ///< once they are needed
 };
 
-/// Whether coarse rounding moves no number of the reference by more than Comparison ever allows, and that of kernels none
-/// by more than half of what it allows for that number.
+/// Whether coarse rounding moves no number of the reference by more than Comparison ever allows, and that of kernels
+/// none by more than half of what it allows for that number.
 [[nodiscard]] bool is_determined(const Workload& work);
 
 /// Norm of the difference of centres and widths over the norm of their change; infinite for NaN.
