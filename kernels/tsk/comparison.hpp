@@ -49,7 +49,8 @@ class Comparison {
 };
 
 /// Whether coarse rounding moves no number of the reference by more than Comparison ever allows, and that of kernels
-/// none by more than half of what it allows for that number.
+/// none by more than half of what it allows for that number. Nor may it show whether a system without a ridge gets one
+/// unasked.
 [[nodiscard]] bool is_determined(const Workload& work);
 
 /// Norm of the difference of centres and widths over the norm of their change; infinite for NaN.
