@@ -220,7 +220,7 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
   }
 
   std::vector<std::int64_t> topics(at(samples));
-  std::int64_t rows_near_groups = 0;
+  std::vector<std::int64_t> groups_before;  // of the rows near a group so far
   random.shuffle(work.order);
   work.first_far = groups > 1 ? 1 + random.below(samples / 4) : 0;
   work.second_far = samples / 2 + 1 + random.below(samples / 9);
@@ -231,9 +231,12 @@ VerificationWorkload verification_workload(const Problem& problem, const OptionS
     std::int64_t group = 0;
     if (kind == RowKind::near_group) {
       // Nobody sees when a row came that is alone at its group, or whose rule is. So the first two are together, at the
-      // group that has as many rules as any.
-      const std::int64_t drawn = visited[at(random.below(static_cast<std::int64_t>(visited.size())))];
-      group = rows_near_groups++ < 2 ? 1 : drawn;
+      // group that has as many rules as any. The rule that the second far row adds may fire so much more than the rules
+      // of a group that these hardly move. So from there on rows go where others were before, which have moved them.
+      const std::vector<std::int64_t>& among = position > work.second_far ? groups_before : visited;
+      const std::int64_t drawn = among[at(random.below(static_cast<std::int64_t>(among.size())))];
+      group = groups_before.size() < 2 ? 1 : drawn;
+      groups_before.push_back(group);
     }
     // The rows after them contradict the lessons of far rows.
     const bool far_row = kind == RowKind::first_far || kind == RowKind::second_far;
