@@ -12,8 +12,7 @@ namespace heddle::cli {
 
 /// To be called before any work whose result goes to `file`, the value of `option` ("--output", or "FILE" of an
 /// argument); nothing is done for an empty name. `read`: files that the command reads, or labels as "file:PATH".
-/// `profiles`: the profile database as
-/// --profiles names it; empty: the default one.
+/// `profiles`: the profile database as --profiles names it; empty: the default one.
 ///
 /// Throws Error(usage) where the result would take the place of one of them, or of a file that SQLite keeps beside the
 /// database. Where `file` is what standard output goes to (/dev/stdout), everything printed from now on goes to
