@@ -5,6 +5,7 @@ were measured: origins.json in the folder.
     bench/evidence/origins.py note BUILD FOLDER COMMIT NAME...   these files have just been measured with BUILD
     bench/evidence/origins.py keep FROM TO [NAME...]             copies files, all that were noted if none is named, with
                                                                 what is known of them
+    bench/evidence/origins.py drop FOLDER NAME...                removes files that others replace, with what is known of them
 """
 import hashlib
 import json
@@ -99,6 +100,14 @@ def keep(source: pathlib.Path, target: pathlib.Path, names: list[str]) -> None:
     write(target, origins)
 
 
+def drop(folder: pathlib.Path, names: list[str]) -> None:
+    origins = read(folder)
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+        origins["files"].pop(name, None)
+    write(folder, {**origins, "older": [name for name in origins["older"] if name not in names]})
+
+
 def measured(folder: pathlib.Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir() if file.suffix in MEASURED and file.name != NAME)
 
@@ -125,6 +134,8 @@ def main(words: list[str]) -> int:
         note(pathlib.Path(words[1]), pathlib.Path(words[2]), words[3], words[4:])
     elif len(words) > 2 and words[0] == "keep":
         keep(pathlib.Path(words[1]), pathlib.Path(words[2]), words[3:])
+    elif len(words) > 2 and words[0] == "drop":
+        drop(pathlib.Path(words[1]), words[2:])
     else:
         print(__doc__, file=sys.stderr)
         return 2

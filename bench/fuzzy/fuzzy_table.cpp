@@ -280,7 +280,8 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--terms", options.terms, "of a series")->check(CLI::PositiveNumber);
   app.add_option("--cuts-of-series", options.cuts_of_series, "numbers times cuts")->check(CLI::Range(24, 1 << 30));
-  app.add_option("--seconds", options.seconds, "after which no further configuration is tried")
+  app.add_option("--seconds", options.seconds,
+                 "after which no further configuration is tried but the first eight of a problem")
       ->check(CLI::PositiveNumber);
   app.add_option("--sample", options.sample,
                  "configurations to draw, beside the untuned ones, of those that are valid "

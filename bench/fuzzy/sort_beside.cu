@@ -4,7 +4,8 @@
 //   nvcc -O3 -std=c++17 -arch=native bench/fuzzy/sort_beside.cu -o sort_beside && ./sort_beside [NUMBERS [MOST_CUTS]]
 //
 // "gather" is the faster one of a thread for each component and a thread for each number, where a number's components
-// lie next to each other; "gather_cuts" is that of an array for each component. All times are in microseconds.
+// lie next to each other; "gather_cuts" is that of an array for each component. All times are in microseconds, and none
+// has an allocation in it.
 #include <thrust/device_ptr.h>
 #include <thrust/execution_policy.h>
 #include <thrust/sort.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cub/cub.cuh>
 #include <functional>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -37,6 +39,39 @@ class Array {
 
  private:
   T* data_ = nullptr;
+};
+
+/// Memory for Thrust's temporary arrays, which it would else get from cudaMalloc in every call: kept for the next one.
+class KeptMemory {
+ public:
+  using value_type = char;
+  KeptMemory() = default;
+  ~KeptMemory() {
+    for (const auto& [bytes, data] : free_) cudaFree(data);
+  }
+  KeptMemory(const KeptMemory&) = delete;
+  KeptMemory& operator=(const KeptMemory&) = delete;
+
+  char* allocate(std::ptrdiff_t bytes) {
+    const auto found = free_.find(bytes);
+    char* data = nullptr;
+    if (found != free_.end()) {
+      data = found->second;
+      free_.erase(found);
+    } else {
+      check(cudaMalloc(&data, static_cast<std::size_t>(bytes)));
+    }
+    used_[data] = bytes;
+    return data;
+  }
+  void deallocate(char* data, std::size_t) {
+    free_.emplace(used_.at(data), data);
+    used_.erase(data);
+  }
+
+ private:
+  std::multimap<std::ptrdiff_t, char*> free_;
+  std::map<char*, std::ptrdiff_t> used_;
 };
 
 /// Microseconds of the fastest of several runs; `before` is not counted.
@@ -112,14 +147,15 @@ void measure(const char* encoding, int cuts, int most_cuts, int count, const Rea
   // Larger structures have no room in the shared memory of its radix sort; its merge sort takes them.
   constexpr std::size_t kRadixBytes = 100;
   const Array<Real> thrust_keys(count);
+  KeptMemory temporary;
   const double thrust = fastest(
       [&] {
         const auto first = thrust::device_pointer_cast(thrust_keys.get());
         const auto numbers = thrust::device_pointer_cast(to.get());
         if constexpr (sizeof(Whole) <= kRadixBytes) {
-          thrust::sort_by_key(thrust::device, first, first + count, numbers);
+          thrust::sort_by_key(thrust::cuda::par(temporary), first, first + count, numbers);
         } else {
-          thrust::sort_by_key(thrust::device, first, first + count, numbers, Less{});
+          thrust::sort_by_key(thrust::cuda::par(temporary), first, first + count, numbers, Less{});
         }
       },
       [&] {
@@ -128,7 +164,7 @@ void measure(const char* encoding, int cuts, int most_cuts, int count, const Rea
         check(cudaMemcpy(to.get(), from.get(), sizeof(Whole) * static_cast<std::size_t>(count),
                          cudaMemcpyDeviceToDevice));
       },
-      2);
+      5);
   std::fprintf(file, "%s,%d,%d,%.1f,%.1f,%.1f,%.1f\n", encoding, static_cast<int>(8 * sizeof(Real)), cuts, pairs,
                std::min(by_component, by_number), by_cut, thrust);
   std::fflush(file);

@@ -79,14 +79,16 @@ std::vector<Candidates> candidates_of(const Evaluator& evaluator, const std::vec
   return all;
 }
 
-/// Which of them are compiled. The first one is waited for, the others until it is late.
-std::vector<bool> wait_for(Compilation& compilation, std::size_t count, const Stop& late) {
+/// Which of them are compiled. The first one and some others are waited for, the rest until it is late.
+std::vector<bool> wait_for(Compilation& compilation, std::size_t count, std::size_t least, const Stop& late) {
   std::vector<bool> compiled(count, false);
   bool first_is_done = false;
+  std::size_t successes = 0;
   try {
-    while (const auto done = compilation.next([&] { return first_is_done && late(); })) {
+    while (const auto done = compilation.next([&] { return first_is_done && successes >= least && late(); })) {
       compiled[done->index] = done->compiled;
       first_is_done = first_is_done || done->index == 0;
+      if (done->compiled) ++successes;
     }
   } catch (const Interrupted&) {  // the rest is left out
   }
@@ -108,15 +110,17 @@ double time_of(Runner& runner, double best) {
 }
 
 void try_all(Evaluator& evaluator, const Problem& problem, Candidates& candidates, const std::vector<bool>& compiled,
-             std::int64_t launches, const Stop& late) {
+             std::int64_t launches, std::size_t least, const Stop& late) {
   double best = kNever;
+  std::size_t tried = 0;
   candidates.times.assign(candidates.configurations.size(), kNever);
   for (std::size_t i = 0; i < candidates.times.size(); ++i) {
     if (!compiled[i]) continue;
-    if (i > 0 && late()) break;
+    if (tried >= std::max<std::size_t>(least, 1) && late()) break;
     try {
       const auto runner = evaluator.prepare(candidates.configurations[i], problem, launches);
       candidates.times[i] = time_of(*runner, best);
+      ++tried;
     } catch (const DeviceFailure& failure) {
       fmt::print(stderr, "{}: {}: {}\n", problem.text(), candidates.configurations[i].text(), failure.what());
       evaluator.check_device();
@@ -185,8 +189,8 @@ std::vector<ThreeWays> compare_three_ways(Evaluator& evaluator, const std::vecto
     }
     for (std::size_t i = 0; i < problems.size(); ++i) {
       const Stop late = [&] { return options.late(i); };
-      const std::vector<bool> compiled = wait_for(*compilations[i], all[i].configurations.size(), late);
-      try_all(evaluator, problems[i], all[i], compiled, options.launches, late);
+      const std::vector<bool> compiled = wait_for(*compilations[i], all[i].configurations.size(), options.least, late);
+      try_all(evaluator, problems[i], all[i], compiled, options.launches, options.least, late);
     }
   }
   const std::optional<Configuration> fixed = best_of_all(all);

@@ -68,17 +68,23 @@ TEST_CASE("a configuration that fails is neither the fixed nor the tuned one") {
   }
 }
 
-TEST_CASE("when it is late only the untuned configuration is timed") {
+TEST_CASE("when it is late only the untuned configuration and as many as asked for are timed") {
   const fake::Family family;
   fake::FakeEvaluator evaluator = quiet(family);
   bench::ThreeWaysOptions options;
   options.sample = kAll;
   options.late = [](std::size_t) { return true; };
+  options.least = 0;
   for (const bench::ThreeWays& of : bench::compare_three_ways(evaluator, {fake::problem(8)}, options)) {
     CHECK(of.tried == 1);
     CHECK(of.tuned.configuration == of.untuned.configuration);
     REQUIRE(of.fixed.has_value());
     CHECK(of.fixed->configuration == of.untuned.configuration);
+  }
+  options.least = 3;
+  for (const bench::ThreeWays& of : bench::compare_three_ways(evaluator, {fake::problem(8)}, options)) {
+    CHECK(of.valid > 3);
+    CHECK(of.tried == 3);
   }
 }
 
