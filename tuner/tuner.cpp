@@ -33,6 +33,9 @@ constexpr double kUntunedSizes = 0.6;  // of the time after that: for sizes betw
 constexpr double kLateChoice = 0.5;
 // How long the last searches of a run are taken to be, as a part of the usual time: they have less to try.
 constexpr double kLateSearch = 0.75;
+// Configurations that a search tries at least, however short the time is: the untuned default, and those to which other
+// sizes point most.
+constexpr std::size_t kFewest = 3;
 // A revisit starts only if at least this many times the duration of the last revisit is left.
 constexpr double kWorthRevisit = 1.0;
 // A configuration whose screened cost is below this factor of the winner's may be faster in the finals.
@@ -143,14 +146,14 @@ class Tuning {
   /// than there is time for each that is left, so that no problem ends with its untuned default for lack of time. What
   /// searches try besides is out of its reach.
   [[nodiscard]] std::size_t first_configurations(std::size_t active) {
-    constexpr double kFewest = 3.0, kUsual = Suggestions::kFirst;
+    constexpr double kUsual = Suggestions::kFirst;
     const auto left = stop_.seconds_left();
     const Visits::Usual& usual = visits_.usual();
     if (!left || usual.searches == 0) return Suggestions::kFirst;
     const double later = kLateChoice * static_cast<double>(trials_.late_choices());
     const double may_take = *left / (schedule_.unstarted() + static_cast<double>(active) + later);
     const double too_many = usual.configurations * (1.0 - may_take / usual.seconds);
-    return static_cast<std::size_t>(std::clamp(usual.first - too_many, kFewest, kUsual));
+    return static_cast<std::size_t>(std::clamp(usual.first - too_many, double{kFewest}, kUsual));
   }
 
   /// Problems that count as tuned although this run has no result of them.
@@ -181,6 +184,11 @@ class Tuning {
       return visits_.begin(visits_.add_place(), planned, phase, stop_.slice(1.0, 1.0));
     };
     visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
+      // A profile would stand before what the neighbours of its size say. That has to have been tried.
+      if (stop_.reached() && visit.search->attempts().tried().size() < kFewest) {
+        visits_.give_up(visit);
+        return;
+      }
       TuningResult result = visits_.finish(visit);
       result.is_between = true;
       visits_.keep(visit.place, std::move(result));

@@ -88,6 +88,27 @@ TEST_CASE("with time left sizes between the problems get profiles too, once") {
   }
 }
 
+TEST_CASE("a size between the problems of which nothing but the default could be tried gets no profile") {
+  const TemporaryStore temporary;
+  const Family family;
+  const std::vector<Problem> problems{fake::problem(16), fake::problem(64), fake::problem(256)};
+  const std::vector<Problem> within = within_cells(problems, family.axes());
+  const auto profiles_after = [&](double slow) {
+    fake::FakeEvaluator evaluator(family);
+    evaluator.compile_seconds = 0.01;
+    evaluator.run_seconds = 0.001;
+    evaluator.more_compile_seconds = [&](const Problem& problem) {
+      return std::ranges::find(problems, problem) == problems.end() ? slow : 0.0;
+    };
+    StopCondition stop({.seconds = 60.0, .evaluations = {}}, {}, [&] { return evaluator.now; });
+    const auto results = Tuner(evaluator, temporary.store, {.tune_sizes_between = true}).tune(problems, stop);
+    for (const TuningResult& result : results) CHECK(result.profile.has_value());
+    return temporary.store.profiles().size();
+  };
+  CHECK(profiles_after(15.0) == problems.size() + 1);  // the other size got no further than its default
+  CHECK(profiles_after(0.0) == problems.size() + within.size());
+}
+
 TEST_CASE("what wins late is tried on the problems before") {
   const Family family;
   std::string fast;  // what the small problem's search comes across and the large one's does not
