@@ -52,7 +52,7 @@ def main() -> None:
     options = parser.parse_args()
 
     runs = []
-    print(f"{'data':10} {'rules':>5} {'epochs':>6} {'accuracy':>9}  {'us per sample':>13}  seeds", flush=True)
+    print(f"{'data':10} {'rules':>5} {'epochs':>6} {'accuracy':>9}  {'us per sample':>13}  {'seeds':19}  on, with the last mapping", flush=True)
     for name in options.sets.split(","):
         train, test, label, rules, epochs = SETS[name]
         with tempfile.TemporaryDirectory() as scratch:
@@ -69,8 +69,10 @@ def main() -> None:
             runs += mine
         accuracy = [run["report"]["epochs"][-1]["test"]["accuracy"] for run in mine]
         times = [run["report"]["epochs"][-1]["microseconds_per_sample"] for run in mine]
-        print(f"{name:10} {rules:5} {epochs:6} {100 * statistics.mean(accuracy):7.2f} %  "
-              f"{statistics.median(times):13.2f}  {', '.join(f'{100 * a:.2f}' for a in accuracy)}", flush=True)
+        last = mine[-1]["report"]
+        print(f"{name:10} {rules:5} {epochs:6} {100 * statistics.mean(accuracy):7.2f} %  {statistics.median(times):13.2f}  "
+              f"{', '.join(f'{100 * a:.2f}' for a in accuracy)}  "
+              f"{last['identity']['name']}, {last['epochs'][-1]['mappings'][-1]['configuration']}", flush=True)
     if options.output:
         options.output.write_text(json.dumps(runs, indent=1) + "\n")
 
