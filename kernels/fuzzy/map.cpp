@@ -126,7 +126,12 @@ class MapFamily final : public ElementwiseFamily {
   const std::vector<std::string>& inputs() const override { return inputs_; }
   bool works_cut_by_cut() const override { return formula_.works_cut_by_cut(encoding()); }
   /// Neighbouring threads read neighbouring memory: cuts where numbers lie together, numbers where cuts do.
-  std::int64_t untuned_slice(const Problem& problem) const override { return problem.at("layout") == kNumbers ? 1 : 0; }
+  // Figures of these choices: "More cuts than four" in docs/performance.md.
+  std::int64_t untuned_slice(const Problem& problem) const override {
+    const bool lower_upper = encoding() == Encoding::lower_upper;
+    if (problem.at("layout") == kCuts) return lower_upper ? 1 : 0;
+    return !lower_upper && problem.at("cuts") > 4 && problem.at("cuts") % 2 == 0 ? 2 : 1;
+  }
   std::string cuda_kernel() const override { return "heddle::fuzzy::map"; }
   std::string cpu_kernel(const Configuration& configuration, const ArrayShape& shape, std::int64_t) const override {
     return fmt::format("heddle::fuzzy::cpu::map<{}, {}>", array_name(shape), configuration.number("tile"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,47 +128,18 @@ class MatvecFamily final : public ArrayFamily {
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    const std::int64_t bits = problem.at("bits");
-    const bool lower_upper = encoding() == Encoding::lower_upper, fuzzy = matrix_of(problem) == MatrixKind::fuzzy;
-    // In double a selection takes two instructions of the units that select, a product one of others: half of 4 cuts
-    // each way.
-    const auto usual_products = [&](std::int64_t cuts) {
-      return fuzzy || bits == 32 ? 0 : std::min<std::int64_t>(2, cuts);
-    };
-    const auto with = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block,
-                          std::int64_t tile, std::int64_t products) {
-      return space(device).parse(fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={} tile_steps={}{}",
-                                             cuts, rows, ahead, block, tile,
-                                             lower_upper ? fmt::format(" product_cuts={}", products) : ""));
-    };
-    const auto configuration = [&](std::int64_t cuts, std::int64_t rows, std::int64_t ahead, std::int64_t block) {
-      return with(cuts, rows, ahead, block, 8, usual_products(cuts));
-    };
-    // Figures of these choices: "Fuzzy numbers" in docs/performance.md.
     const std::int64_t cuts = untuned_cuts(problem.at("cuts"), 4);
-    if (fuzzy) {
-      if (problem.at("cuts") == 1) return configuration(1, 1, 8, 128);
-      const bool apart = problem.at("layout") == kCuts;
-      if (apart && lower_upper && bits == 32) return configuration(1, 1, 4, 256);
-      if (!apart && !lower_upper && cuts == problem.at("cuts")) {
-        Configuration ring = bits == 32 ? configuration(cuts, 2, 16, 256) : configuration(cuts, 1, 16, 128);
-        if (shared_bytes(ring, problem) <= device.local_bytes) return ring;
-      }
-      return configuration(cuts, 1, apart ? 4 : 128 / bits, 256);
+    std::vector<Mapping> mappings = matrix_of(problem) == MatrixKind::fuzzy ? for_fuzzy_matrix(problem, cuts)
+                                                                            : for_real_matrix(problem, cuts, device);
+    mappings.push_back({.cuts = cuts, .block = 64});
+    mappings.push_back({.block = 64});
+    // The first that has room on this card.
+    const SearchSpace all = space(device);
+    for (const Mapping& mapping : mappings) {
+      const Configuration configuration = all.parse(text_of(mapping, problem));
+      if (shared_bytes(configuration, problem) <= device.local_bytes) return configuration;
     }
-    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. Bounds in
-    // double take more registers.
-    constexpr std::int64_t kRowsOfMultiprocessor = 32;
-    const std::int64_t groups = problem.at("cuts") / cuts;
-    if (problem.at("rows") * groups < kRowsOfMultiprocessor * device.units) {
-      // With one cut there is little to do for an element, and nothing but bytes on their way keeps memory busy: 32
-      // steps ahead reach 80 to 90 % of a copy where 8 reach 47 to 76 (bench/results/nvidia-h100/fuzzy_table.csv).
-      if (problem.at("cuts") == 1) return configuration(1, bits == 32 ? 2 : 1, 32, 256);
-      return configuration(cuts, 1, 8, 128);
-    }
-    const Configuration best =
-        bits == 32 ? with(cuts, 4, 16, 512, 16, cuts == 4 ? 4 : usual_products(cuts)) : configuration(cuts, 4, 16, 256);
-    return shared_bytes(best, problem) <= device.local_bytes ? best : configuration(cuts, 4, 8, 128);
+    return all.parse(text_of(mappings.back(), problem));
   }
 
   Kernels kernels(const Configuration& configuration, const Problem& problem,
@@ -247,6 +219,70 @@ class MatvecFamily final : public ArrayFamily {
   }
 
  private:
+  struct Mapping {
+    std::int64_t cuts = 1, rows = 1, ahead = 8, block = 128, tile = 8;
+    std::optional<std::int64_t> products = {};  ///< nothing: as is usual
+  };
+
+  [[nodiscard]] std::string text_of(const Mapping& of, const Problem& problem) const {
+    std::string text = fmt::format("coarsen_cuts={} coarsen_rows={} ahead={} block_size={} tile_steps={}", of.cuts,
+                                   of.rows, of.ahead, of.block, of.tile);
+    if (encoding() == Encoding::lower_upper) {
+      // In double a selection takes two instructions of the units that select, a product one of others: half of 4 cuts
+      // each way.
+      const bool selects = matrix_of(problem) == MatrixKind::fuzzy || problem.at("bits") == 32;
+      text += fmt::format(" product_cuts={}", of.products.value_or(selects ? 0 : std::min<std::int64_t>(2, of.cuts)));
+    }
+    return text;
+  }
+
+  // What to try first, the best first. Figures of these choices: "Fuzzy numbers" in docs/performance.md.
+
+  [[nodiscard]] std::vector<Mapping> for_fuzzy_matrix(const Problem& problem, std::int64_t cuts) const {
+    const bool lower_upper = encoding() == Encoding::lower_upper, apart = problem.at("layout") == kCuts;
+    const std::int64_t bits = problem.at("bits");
+    if (problem.at("cuts") == 1) return {Mapping{}};
+    if (apart && lower_upper && bits == 32) return {Mapping{.ahead = 4, .block = 256}};
+    std::vector<Mapping> mappings;
+    if (!apart && !lower_upper && cuts == problem.at("cuts")) {
+      mappings.push_back({.cuts = cuts, .rows = bits == 32 ? 2 : 1, .ahead = 16, .block = bits == 32 ? 256 : 128});
+    }
+    mappings.push_back({.cuts = cuts, .ahead = apart ? 4 : 128 / bits, .block = 256});
+    return mappings;
+  }
+
+  [[nodiscard]] std::vector<Mapping> for_real_matrix(const Problem& problem, std::int64_t cuts,
+                                                     const DeviceIdentity& device) const {
+    const bool lower_upper = encoding() == Encoding::lower_upper;
+    const std::int64_t of_number = problem.at("cuts"), rows = problem.at("rows"), bits = problem.at("bits");
+    std::vector<Mapping> mappings;
+    // Each group of cuts reads the whole matrix: of many cuts as many at a time as registers hold sums of.
+    constexpr std::int64_t kWarpsOfMultiprocessor = 7;
+    const bool few_sums = lower_upper || (bits == 64 && problem.at("layout") == kNumbers);
+    Mapping wide{.cuts = 12, .rows = 2, .ahead = 16, .block = 256};
+    if (few_sums) wide = {.cuts = 6, .rows = 4, .block = 256, .products = 4};
+    if (of_number % wide.cuts == 0 &&
+        rows * (of_number / wide.cuts) >= kWarpsOfMultiprocessor * wide.rows * device.units) {
+      mappings.push_back(wide);
+    }
+    // Where there are enough rows for all multiprocessors, several rows make up for each part of the vector. Bounds in
+    // double take more registers.
+    constexpr std::int64_t kRowsOfMultiprocessor = 32;
+    if (rows * (of_number / cuts) >= kRowsOfMultiprocessor * device.units) {
+      Mapping many{.cuts = cuts, .rows = 4, .ahead = 16, .block = 256};
+      if (bits == 32) many.block = 512, many.tile = 16;
+      if (bits == 32 && cuts == 4) many.products = 4;
+      mappings.push_back(many);
+      mappings.push_back({.cuts = cuts, .rows = 4});
+    } else if (of_number == 1) {
+      // With one cut there is little to do for an element, and nothing but bytes on their way keeps memory busy: 32
+      // steps ahead reach 80 to 90 % of a copy where 8 reach 47 to 76 (bench/results/nvidia-h100/fuzzy_table.csv).
+      mappings.push_back({.rows = bits == 32 ? 2 : 1, .ahead = 32, .block = 256});
+    }
+    mappings.push_back({.cuts = cuts});
+    return mappings;
+  }
+
   [[nodiscard]] Problem problem_of(std::int64_t rows, std::int64_t columns, MatrixKind matrix, std::int64_t cuts,
                                    std::int64_t bits, Layout layout) const {
     return Problem::from(axes(), {rows, columns, static_cast<std::int64_t>(matrix), cuts, bits, layout});

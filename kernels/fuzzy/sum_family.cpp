@@ -66,9 +66,22 @@ class SumFamily final : public ArrayFamily {
     constraints.push_back(registers_constraint());
     return {device, {cuts_parameter(), ahead_parameter(), block_size_parameter()}, std::move(constraints)};
   }
-  Configuration default_configuration(const DeviceIdentity& device, const Problem&) const override {
+  Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    return space(device).parse("coarsen_cuts=1 ahead=8 block_size=128");
+    const auto configuration = [&](std::int64_t most_cuts, std::int64_t ahead, std::int64_t block) {
+      return space(device).parse(fmt::format("coarsen_cuts={} ahead={} block_size={}",
+                                             untuned_cuts(problem.at("cuts"), most_cuts), ahead, block));
+    };
+    const bool lower_upper = encoding() == Encoding::lower_upper, is_float = problem.at("bits") == 32;
+    // Neighbouring cuts of a number that lies together share lines of memory. Figures: "More cuts than four" in
+    // docs/performance.md.
+    if (problem.at("layout") == kNumbers && problem.at("cuts") > 4) {
+      if (!products_)
+        return is_float && lower_upper ? configuration(2, 8, 128) : configuration(3, 4, is_float ? 128 : 256);
+      if (!lower_upper) return is_float ? configuration(2, 1, 64) : configuration(3, 1, 128);
+    }
+    if (products_ && lower_upper && is_float && problem.at("layout") == kCuts) return configuration(1, 4, 256);
+    return configuration(1, 8, 128);
   }
 
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {
