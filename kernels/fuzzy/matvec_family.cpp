@@ -136,7 +136,7 @@ class MatvecFamily final : public ArrayFamily {
     // The first that has room on this card.
     const SearchSpace all = space(device);
     for (const Mapping& mapping : mappings) {
-      const Configuration configuration = all.parse(text_of(mapping, problem));
+      Configuration configuration = all.parse(text_of(mapping, problem));
       if (shared_bytes(configuration, problem) <= device.local_bytes) return configuration;
     }
     return all.parse(text_of(mappings.back(), problem));
