@@ -159,10 +159,11 @@ def sort(notes, own_rows, beside_rows):
     text = ["# Sorts by key", "",
             "Microseconds of the fastest of several sorts, heddle's untuned. CUB: its sort of (key, position) pairs and a",
             "plain gather of the numbers by the same positions. Thrust: `thrust::sort_by_key` over structures, whose",
-            "components lie next to each other. lu / mr: heddle's time in lower-upper form over that in midpoint-radius",
+            "components lie next to each other; with positions: each takes its position along, so that the result has them,",
+            "as heddle's has. lu / mr: heddle's time in lower-upper form over that in midpoint-radius",
             "form; the published ratio follows the bytes of the numbers, 2x/(1+x).", "", origin(notes),
-            "| encoding | type | cuts | layout | heddle | CUB and gather | speed of it | Thrust | times as fast | lu / mr | "
-            "2x/(1+x) |", "|" + "---|" * 11]
+            "| encoding | type | cuts | layout | heddle | CUB and gather | speed of it | Thrust | times as fast | with positions | "
+            "times as fast | lu / mr | 2x/(1+x) |", "|" + "---|" * 13]
     shares, against = [], []
     for row in beside_rows:
         for layout, name, gather in LAYOUTS:
@@ -173,10 +174,12 @@ def sort(notes, own_rows, beside_rows):
                 continue
             beside, thrust = float(row["pairs"]) + float(row[gather]), float(row["thrust"])
             shares.append(beside / time)
-            cells = "– | –"
+            cells = "– | – | – | –"
             if layout == "1":
                 against.append(thrust / time)
-                cells = f"{thrust:.0f} | {thrust / time:.2f}"
+                placed = row.get("thrust_positions")
+                cells = f"{thrust:.0f} | {thrust / time:.2f} | "
+                cells += f"{float(placed):.0f} | {float(placed) / time:.2f}" if placed else "– | –"
             ratio = f"{lu / mr:.2f}" if lu and mr and row["encoding"] == "lu" else "–"
             text.append(f"| {row['encoding']} | {TYPES[row['bits']]} | {cuts} | {name} | {time:.0f} | {beside:.0f} | "
                         f"{100 * beside / time:.0f} % | {cells} | {ratio} | {2 * cuts / (1 + cuts):.2f} |")

@@ -1,5 +1,6 @@
 // What fuzzy-sort is compared with, on the same GPU: CUB's sort of (key, position) pairs, plain gathers of numbers by
-// these positions, and thrust::sort_by_key over structures. Comma-separated values on standard output.
+// these positions, and thrust::sort_by_key over structures, alone and with their positions in them, which fuzzy-sort
+// gives as well. Comma-separated values on standard output.
 //
 //   nvcc -O3 -std=c++17 -arch=native bench/fuzzy/sort_beside.cu -o sort_beside && ./sort_beside [NUMBERS [MOST_CUTS]]
 //
@@ -126,6 +127,38 @@ struct Less {
   }
 };
 
+/// A number that takes along where it stood.
+template <class Whole>
+struct Placed {
+  Whole number;
+  unsigned position;
+};
+
+/// Microseconds of thrust::sort_by_key over copies of `keys` and `from`.
+template <class Real, class Value>
+double thrust_sort(const Value* from, Value* to, const Real* keys, int count) {
+  // Larger structures have no room in the shared memory of its radix sort; its merge sort takes them.
+  constexpr std::size_t kRadixBytes = 100;
+  const Array<Real> sorted(count);
+  KeptMemory temporary;
+  return fastest(
+      [&] {
+        const auto first = thrust::device_pointer_cast(sorted.get());
+        const auto values = thrust::device_pointer_cast(to);
+        if constexpr (sizeof(Value) <= kRadixBytes) {
+          thrust::sort_by_key(thrust::cuda::par(temporary), first, first + count, values);
+        } else {
+          thrust::sort_by_key(thrust::cuda::par(temporary), first, first + count, values, Less{});
+        }
+      },
+      [&] {
+        const auto all = static_cast<std::size_t>(count);
+        check(cudaMemcpy(sorted.get(), keys, sizeof(Real) * all, cudaMemcpyDeviceToDevice));
+        check(cudaMemcpy(to, from, sizeof(Value) * all, cudaMemcpyDeviceToDevice));
+      },
+      5);
+}
+
 unsigned blocks(long long threads) { return static_cast<unsigned>((threads + 255) / 256); }
 
 template <class Real, int Components>
@@ -144,29 +177,12 @@ void measure(const char* encoding, int cuts, int most_cuts, int count, const Rea
       fastest([&] { gather_numbers<<<blocks(count), 256>>>(from.get(), positions, to.get(), count); }, [] {}, 3);
   const double by_cut =
       fastest([&] { gather_cuts<<<dim3(blocks(count), Components), 256>>>(reals, positions, moved, count); });
-  // Larger structures have no room in the shared memory of its radix sort; its merge sort takes them.
-  constexpr std::size_t kRadixBytes = 100;
-  const Array<Real> thrust_keys(count);
-  KeptMemory temporary;
-  const double thrust = fastest(
-      [&] {
-        const auto first = thrust::device_pointer_cast(thrust_keys.get());
-        const auto numbers = thrust::device_pointer_cast(to.get());
-        if constexpr (sizeof(Whole) <= kRadixBytes) {
-          thrust::sort_by_key(thrust::cuda::par(temporary), first, first + count, numbers);
-        } else {
-          thrust::sort_by_key(thrust::cuda::par(temporary), first, first + count, numbers, Less{});
-        }
-      },
-      [&] {
-        check(cudaMemcpy(thrust_keys.get(), keys, sizeof(Real) * static_cast<std::size_t>(count),
-                         cudaMemcpyDeviceToDevice));
-        check(cudaMemcpy(to.get(), from.get(), sizeof(Whole) * static_cast<std::size_t>(count),
-                         cudaMemcpyDeviceToDevice));
-      },
-      5);
-  std::fprintf(file, "%s,%d,%d,%.1f,%.1f,%.1f,%.1f\n", encoding, static_cast<int>(8 * sizeof(Real)), cuts, pairs,
-               std::min(by_component, by_number), by_cut, thrust);
+  const double thrust = thrust_sort(from.get(), to.get(), keys, count);
+  const Array<Placed<Whole>> placed(count), placed_to(count);
+  check(cudaMemset(placed.get(), 0x3f, sizeof(Placed<Whole>) * static_cast<std::size_t>(count)));
+  const double with_positions = thrust_sort(placed.get(), placed_to.get(), keys, count);
+  std::fprintf(file, "%s,%d,%d,%.1f,%.1f,%.1f,%.1f,%.1f\n", encoding, static_cast<int>(8 * sizeof(Real)), cuts, pairs,
+               std::min(by_component, by_number), by_cut, thrust, with_positions);
   std::fflush(file);
 }
 
@@ -211,7 +227,7 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: sort_beside [NUMBERS [MOST_CUTS]]\n");
     return 2;
   }
-  std::printf("encoding,bits,cuts,pairs,gather,gather_cuts,thrust\n");
+  std::printf("encoding,bits,cuts,pairs,gather,gather_cuts,thrust,thrust_positions\n");
   measure_type<float>(numbers, most_cuts, stdout);
   measure_type<double>(numbers, most_cuts, stdout);
   return 0;
