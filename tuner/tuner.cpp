@@ -185,7 +185,8 @@ class Tuning {
     };
     visits_.take_turns(most_active_, start_next, [&](Visit& visit) {
       // A profile would stand before what the neighbours of its size say. That has to have been tried.
-      if (stop_.reached() && visit.search->attempts().tried().size() < kFewest) {
+      const std::size_t least = std::min(kFewest, visit.search->problem().count());
+      if (stop_.reached() && visit.search->attempts().tried().size() < least) {
         visits_.give_up(visit);
         return;
       }

@@ -102,6 +102,10 @@ def keep(source: pathlib.Path, target: pathlib.Path, names: list[str]) -> None:
 
 def drop(folder: pathlib.Path, names: list[str]) -> None:
     origins = read(folder)
+    known = [*origins["files"], *origins["older"]]
+    for name in names:
+        if name not in known:
+            sys.exit(f"origins: {folder / NAME} does not name {name}")
     for name in names:
         (folder / name).unlink(missing_ok=True)
         origins["files"].pop(name, None)

@@ -126,7 +126,7 @@ class MapFamily final : public ElementwiseFamily {
   const std::vector<std::string>& inputs() const override { return inputs_; }
   bool works_cut_by_cut() const override { return formula_.works_cut_by_cut(encoding()); }
   /// Neighbouring threads read neighbouring memory: cuts where numbers lie together, numbers where cuts do.
-  // Figures of these choices: "More cuts than four" in docs/performance.md.
+  // Figures of these choices: "Where a search found better" in docs/performance.md.
   std::int64_t untuned_slice(const Problem& problem) const override {
     const bool lower_upper = encoding() == Encoding::lower_upper;
     if (problem.at("layout") == kCuts) return lower_upper ? 1 : 0;

@@ -137,7 +137,7 @@ class MatvecFamily final : public ArrayFamily {
     const SearchSpace all = space(device);
     for (const Mapping& mapping : mappings) {
       Configuration configuration = all.parse(text_of(mapping, problem));
-      if (shared_bytes(configuration, problem) <= device.local_bytes) return configuration;
+      if (!all.violated(configuration, problem)) return configuration;
     }
     return all.parse(text_of(mappings.back(), problem));
   }
@@ -256,7 +256,8 @@ class MatvecFamily final : public ArrayFamily {
     const bool lower_upper = encoding() == Encoding::lower_upper;
     const std::int64_t of_number = problem.at("cuts"), rows = problem.at("rows"), bits = problem.at("bits");
     std::vector<Mapping> mappings;
-    // Each group of cuts reads the whole matrix: of many cuts as many at a time as registers hold sums of.
+    // Each group of cuts reads the whole matrix: of many cuts as many at a time as registers hold sums of. That was
+    // measured with 8 warps for each multiprocessor; with far fewer there are not enough bytes on their way.
     constexpr std::int64_t kWarpsOfMultiprocessor = 7;
     const bool few_sums = lower_upper || (bits == 64 && problem.at("layout") == kNumbers);
     Mapping wide{.cuts = 12, .rows = 2, .ahead = 16, .block = 256};

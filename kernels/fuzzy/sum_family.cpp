@@ -68,20 +68,20 @@ class SumFamily final : public ArrayFamily {
   }
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
-    const auto configuration = [&](std::int64_t most_cuts, std::int64_t ahead, std::int64_t block) {
-      return space(device).parse(fmt::format("coarsen_cuts={} ahead={} block_size={}",
-                                             untuned_cuts(problem.at("cuts"), most_cuts), ahead, block));
-    };
     const bool lower_upper = encoding() == Encoding::lower_upper, is_float = problem.at("bits") == 32;
-    // Neighbouring cuts of a number that lies together share lines of memory. Figures: "More cuts than four" in
-    // docs/performance.md.
-    if (problem.at("layout") == kNumbers && problem.at("cuts") > 4) {
-      if (!products_)
-        return is_float && lower_upper ? configuration(2, 8, 128) : configuration(3, 4, is_float ? 128 : 256);
-      if (!lower_upper) return is_float ? configuration(2, 1, 64) : configuration(3, 1, 128);
+    const std::int64_t of_number = problem.at("cuts");
+    std::int64_t cuts = 1, ahead = 8, block = 128;
+    // Neighbouring cuts of a number that lies together share lines of memory: of many cuts a thread takes several.
+    // Figures: "Where a search found better" in docs/performance.md.
+    if (problem.at("layout") == kNumbers && of_number > 4 && !(products_ && lower_upper)) {
+      const bool two = is_float && (products_ || lower_upper);
+      cuts = untuned_cuts(of_number, two ? 2 : 3);
+      if (cuts > 1 && products_) ahead = 1, block = is_float ? 64 : 128;
+      if (cuts > 1 && !products_ && !two) ahead = 4, block = is_float ? 128 : 256;
+    } else if (products_ && lower_upper && is_float && problem.at("layout") == kCuts) {
+      ahead = 4, block = 256;
     }
-    if (products_ && lower_upper && is_float && problem.at("layout") == kCuts) return configuration(1, 4, 256);
-    return configuration(1, 8, 128);
+    return space(device).parse(fmt::format("coarsen_cuts={} ahead={} block_size={}", cuts, ahead, block));
   }
 
   Plan once(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device) const override {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <span>
 #include <string>
@@ -316,6 +317,7 @@ TEST_CASE("cuda device: compiled code and identity") {
 
 /// Skipped but where the test after it asks for it: CUDA gives a process no second context after this.
 constexpr const char* kLosesTheDevice = "cuda device: an illegal access loses the process the device";
+constexpr const char* kLost = "the device is lost";
 TEST_CASE(kLosesTheDevice* doctest::skip()) {
   {
     CudaDevice device(0);
@@ -330,6 +332,7 @@ TEST_CASE(kLosesTheDevice* doctest::skip()) {
     CHECK(failure_of([&] { static_cast<void>(execution->overrun()); }) == Status::illegal_access);
   }
   CHECK_THROWS_AS(CudaDevice(0), Error);
+  std::cerr << kLost << '\n';
 }
 
 TEST_CASE("cuda device: an illegal access is said clearly, and so is that the process has lost the device") {
@@ -339,6 +342,7 @@ TEST_CASE("cuda device: an illegal access is said clearly, and so is that the pr
   const ProcessEnd end = other.end(60);
   CHECK_FALSE(end.signalled);
   CHECK(end.number == 0);
+  CHECK(other.last_words() == kLost);  // doctest has nothing against a name that fits no test
 }
 
 }  // namespace

@@ -148,7 +148,8 @@ class CudaSortMapping final : public SortMapping {
                                   : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
                                                              : "block_size=512 blocks=2 coarsen_count=16";
     const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4", pass);
-    // Numbers of 8 bytes move faster by a gather of their own: 508 us for 532 (fuzzy_table_sort_*.csv there).
+    // Numbers of 8 bytes move faster by a gather of their own: 508 us for 532 on an H200
+    // (bench/results/nvidia-h200/fuzzy_table_sort_*.csv).
     const bool small = is_one_pack(shape) && words_together(shape) == 2;
     if (small) width = 1;
     if (is_one_pack(shape) && !small) return with(fmt::format("{} move={}", all_passes, kInLastPass));
