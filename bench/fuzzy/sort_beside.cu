@@ -9,14 +9,17 @@
 // has an allocation in it.
 #include <thrust/device_ptr.h>
 #include <thrust/execution_policy.h>
+#include <thrust/mr/allocator.h>
+#include <thrust/mr/disjoint_pool.h>
+#include <thrust/mr/new.h>
 #include <thrust/sort.h>
+#include <thrust/system/cuda/memory_resource.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cub/cub.cuh>
 #include <functional>
-#include <map>
 #include <random>
 #include <vector>
 
@@ -43,37 +46,8 @@ class Array {
 };
 
 /// Memory for Thrust's temporary arrays, which it would else get from cudaMalloc in every call: kept for the next one.
-class KeptMemory {
- public:
-  using value_type = char;
-  KeptMemory() = default;
-  ~KeptMemory() {
-    for (const auto& [bytes, data] : free_) cudaFree(data);
-  }
-  KeptMemory(const KeptMemory&) = delete;
-  KeptMemory& operator=(const KeptMemory&) = delete;
-
-  char* allocate(std::ptrdiff_t bytes) {
-    const auto found = free_.find(bytes);
-    char* data = nullptr;
-    if (found != free_.end()) {
-      data = found->second;
-      free_.erase(found);
-    } else {
-      check(cudaMalloc(&data, static_cast<std::size_t>(bytes)));
-    }
-    used_[data] = bytes;
-    return data;
-  }
-  void deallocate(char* data, std::size_t) {
-    free_.emplace(used_.at(data), data);
-    used_.erase(data);
-  }
-
- private:
-  std::multimap<std::ptrdiff_t, char*> free_;
-  std::map<char*, std::ptrdiff_t> used_;
-};
+using KeptMemory = thrust::mr::disjoint_unsynchronized_pool_resource<thrust::system::cuda::memory_resource,
+                                                                     thrust::mr::new_delete_resource>;
 
 /// Microseconds of the fastest of several runs; `before` is not counted.
 double fastest(
@@ -140,7 +114,8 @@ double thrust_sort(const Value* from, Value* to, const Real* keys, int count) {
   // Larger structures have no room in the shared memory of its radix sort; its merge sort takes them.
   constexpr std::size_t kRadixBytes = 100;
   const Array<Real> sorted(count);
-  KeptMemory temporary;
+  KeptMemory kept;
+  thrust::mr::allocator<char, KeptMemory> temporary(&kept);
   return fastest(
       [&] {
         const auto first = thrust::device_pointer_cast(sorted.get());

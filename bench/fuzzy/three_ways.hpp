@@ -34,7 +34,7 @@ struct ThreeWaysOptions {
   std::int64_t launches = 4;  ///< in one timed run
   int rounds = 7;             ///< of the last comparison, in which the three ways run in turn
   unsigned seed = 1;
-  std::size_t least = 8;  ///< configurations of a problem are tried however late it is, if it has so many
+  std::size_t least = 8;  ///< configurations of a problem that are tried however late it is
   /// Asked with the place of a problem: whether it is too late to try further configurations for it.
   std::function<bool(std::size_t)> late = [](std::size_t) { return false; };
 };

@@ -52,7 +52,8 @@ def main() -> None:
     options = parser.parse_args()
 
     runs = []
-    print(f"{'data':10} {'rules':>5} {'epochs':>6} {'accuracy':>9}  {'us per sample':>13}  {'seeds':19}  on, with the last mapping", flush=True)
+    print(f"{'data':10} {'rules':>5} {'epochs':>6} {'accuracy':>9}  {'us per sample':>13}  {'seeds':19}  "
+          "on, with the last mapping", flush=True)
     for name in options.sets.split(","):
         train, test, label, rules, epochs = SETS[name]
         with tempfile.TemporaryDirectory() as scratch:

@@ -125,8 +125,9 @@ class MapFamily final : public ElementwiseFamily {
  protected:
   const std::vector<std::string>& inputs() const override { return inputs_; }
   bool works_cut_by_cut() const override { return formula_.works_cut_by_cut(encoding()); }
-  /// Neighbouring threads read neighbouring memory: cuts where numbers lie together, numbers where cuts do.
-  // Figures of these choices: "Where a search found better" in docs/performance.md.
+  /// Neighbouring threads read neighbouring memory: cuts where numbers lie together, numbers where cuts do. A thread
+  /// does one cut, or what was faster than that (docs/performance.md, "Where a search found better"): two of many in
+  /// midpoint-radius form, which share its midpoint, and all of them where that form's cuts lie apart.
   std::int64_t untuned_slice(const Problem& problem) const override {
     const bool lower_upper = encoding() == Encoding::lower_upper;
     if (problem.at("layout") == kCuts) return lower_upper ? 1 : 0;

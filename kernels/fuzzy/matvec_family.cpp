@@ -133,7 +133,7 @@ class MatvecFamily final : public ArrayFamily {
                                                                             : for_real_matrix(problem, cuts, device);
     mappings.push_back({.cuts = cuts, .block = 64});
     mappings.push_back({.block = 64});
-    // The first that has room on this card.
+    // The first that the card has room for.
     const SearchSpace all = space(device);
     for (const Mapping& mapping : mappings) {
       Configuration configuration = all.parse(text_of(mapping, problem));
@@ -257,7 +257,7 @@ class MatvecFamily final : public ArrayFamily {
     const std::int64_t of_number = problem.at("cuts"), rows = problem.at("rows"), bits = problem.at("bits");
     std::vector<Mapping> mappings;
     // Each group of cuts reads the whole matrix: of many cuts as many at a time as registers hold sums of. That was
-    // measured with 8 warps for each multiprocessor; with far fewer there are not enough bytes on their way.
+    // measured with 8 warps for each multiprocessor; what far fewer would do is not known.
     constexpr std::int64_t kWarpsOfMultiprocessor = 7;
     const bool few_sums = lower_upper || (bits == 64 && problem.at("layout") == kNumbers);
     Mapping wide{.cuts = 12, .rows = 2, .ahead = 16, .block = 256};

@@ -78,8 +78,6 @@ class SumFamily final : public ArrayFamily {
       cuts = untuned_cuts(of_number, two ? 2 : 3);
       if (cuts > 1 && products_) ahead = 1, block = is_float ? 64 : 128;
       if (cuts > 1 && !products_ && !two) ahead = 4, block = is_float ? 128 : 256;
-    } else if (products_ && lower_upper && is_float && problem.at("layout") == kCuts) {
-      ahead = 4, block = 256;
     }
     return space(device).parse(fmt::format("coarsen_cuts={} ahead={} block_size={}", cuts, ahead, block));
   }
