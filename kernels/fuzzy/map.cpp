@@ -131,7 +131,8 @@ class MapFamily final : public ElementwiseFamily {
   std::int64_t untuned_slice(const Problem& problem) const override {
     const bool lower_upper = encoding() == Encoding::lower_upper;
     if (problem.at("layout") == kCuts) return lower_upper ? 1 : 0;
-    return !lower_upper && problem.at("cuts") > 4 && problem.at("cuts") % 2 == 0 ? 2 : 1;
+    const std::int64_t few = problem.at("bits") == 32 ? 2 : 4;
+    return !lower_upper && problem.at("cuts") > few && problem.at("cuts") % 2 == 0 ? 2 : 1;
   }
   std::string cuda_kernel() const override { return "heddle::fuzzy::map"; }
   std::string cpu_kernel(const Configuration& configuration, const ArrayShape& shape, std::int64_t) const override {

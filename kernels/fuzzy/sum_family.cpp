@@ -70,9 +70,9 @@ class SumFamily final : public ArrayFamily {
     if (device.backend == "cpu") return space(device).parse(fmt::format("threads={}", cores_of(device)));
     const bool lower_upper = encoding() == Encoding::lower_upper, is_float = problem.at("bits") == 32;
     const std::int64_t of_number = problem.at("cuts");
-    std::int64_t cuts = 1, ahead = 8, block = 128;
-    // Neighbouring cuts of a number that lies together share lines of memory: of many cuts a thread takes several.
     // Figures: "Where a search found better" in docs/performance.md.
+    std::int64_t cuts = 1, ahead = products_ && lower_upper ? 16 : 8, block = 128;
+    // Neighbouring cuts of a number that lies together share lines of memory: of many cuts a thread takes several.
     if (problem.at("layout") == kNumbers && of_number > 4 && !(products_ && lower_upper)) {
       const bool two = is_float && (products_ || lower_upper);
       cuts = untuned_cuts(of_number, two ? 2 : 3);

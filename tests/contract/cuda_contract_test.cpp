@@ -7,9 +7,11 @@
 #include "contract/device_contract.hpp"
 #include "contract/device_reference.hpp"
 #include "contract/wrong_kernels.hpp"
+#include "heddle/kernels/fuzzy/sort.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/tsk/system.hpp"
 #include "heddle/runtime/device/cuda/cuda_device.hpp"
+#include "heddle/tuner/verifier.hpp"
 
 namespace heddle {
 namespace {
@@ -42,6 +44,17 @@ TEST_CASE("timed runs on a GPU end as near to float64 as rounding explains, wher
                    {tsk::problem(16, 2, 1, 1024), tsk::problem(35, 8, 1, 65536), tsk::problem(128, 8, 1, 1048576)},
                    16384);
   check_timed_runs(device, {"tsk-linear"}, {tsk::problem(4, 8, 1, 65536), tsk::problem(16, 8, 1, 1048576)}, 16384);
+}
+
+TEST_CASE("a GPU sorts more numbers than leave room for the last digit of a key beside a position") {
+  CudaDevice device(0);
+  const KernelFamily& family = fuzzy::sort_family(fuzzy::Encoding::lower_upper);
+  for (const std::int64_t bits : {32, 64}) {
+    const Problem problem = Problem::from(family.axes(), {(std::int64_t{1} << 24) + 1, 1, bits, fuzzy::kNumbers});
+    const Configuration untuned = family.default_configuration(device.identity(), problem);
+    const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
+    CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  }
 }
 
 TEST_CASE("wrong kernels are found on a GPU, for every scheme") {

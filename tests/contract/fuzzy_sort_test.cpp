@@ -1,5 +1,6 @@
 // Sorts of fuzzy numbers on the emulator and the CPU, and faults in them that verification has to find.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
@@ -18,7 +19,9 @@ using fuzzy::Encoding;
 // Small blocks, so that a few hundred numbers are several tiles that wait for each other.
 constexpr const char* kSmallTiles =
     "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=votes look_back=4 move=apart gather_width=1 "
-    "gather_block=256 gather_count=2";
+    "gather_block=256 gather_count=2 launch=ordered";
+const std::string kOverlapped =
+    std::string(kSmallTiles).replace(std::string(kSmallTiles).rfind("ordered"), 7, "overlapped");
 
 Verdict verdict_of(Device& device, const KernelFamily& family, const std::string& configuration,
                    const std::vector<AxisValue>& sizes) {
@@ -34,11 +37,34 @@ TEST_CASE("numbers are sorted on the emulator, whichever way they move and in an
       const Verdict verdict = verdict_of(*device, family, kSmallTiles, {601, 2, 32, layout});
       CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
     }
-    const Verdict verdict =
-        verdict_of(*device, family,
-                   "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=match look_back=1 move=last_pass",
-                   {601, 1, 64, 1});
-    CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+    for (const std::int64_t bits : {32, 64}) {
+      const Verdict verdict = verdict_of(*device, family,
+                                         "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=match "
+                                         "look_back=1 move=last_pass launch=overlapped",
+                                         {601, 1, bits, 1});
+      CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+    }
+  }
+}
+
+// What is left of a key and a position share a word as soon as there is room: for 2 numbers after the first pass over
+// float keys, for 1025 later than for 1024.
+TEST_CASE("few numbers and many are sorted, whenever keys and positions become one word") {
+  const auto device = open_emulator();
+  const KernelFamily& family = fuzzy::sort_family(Encoding::midpoint_radius);
+  for (const std::int64_t bits : {32, 64}) {
+    for (const std::int64_t numbers : {1, 2, 64, 1024, 1025}) {
+      for (const std::int64_t digit_bits : {6, 7, 8}) {
+        const Verdict verdict = verdict_of(
+            *device, family,
+            fmt::format("block_size=256 blocks=1 coarsen_count=4 digit_bits={} same_digit=votes look_back=4 move=apart "
+                        "gather_width=1 gather_block=256 gather_count=2 launch=overlapped",
+                        digit_bits),
+            {numbers, 1, bits, 1});
+        CHECK_MESSAGE(verdict.status == Status::correct,
+                      fmt::format("{} numbers, {} bits: {}", numbers, bits, verdict.message));
+      }
+    }
   }
 }
 
@@ -59,6 +85,20 @@ TEST_CASE("faults in a sort are found") {
   SUBCASE("keys that are no number are where their bits are") {
     CHECK(found({{"cuda/sort.cuh", "return size > SortKey<Real>::kInfinity ? ~Bits{0} : order;", "return order;"}}) ==
           Status::wrong_result);
+  }
+  SUBCASE("a position loses the digit that a key has lost") {
+    CHECK(found({{"cuda/sort.cuh", "key >> (key_bits + DigitBits)", "key >> key_bits"}}) != Status::correct);
+  }
+  SUBCASE("what is left of a key reaches into the position") {
+    CHECK(found({{"cuda/sort.cuh", "position << key_bits |", "position << (key_bits - 1) |"}}) != Status::correct);
+  }
+  SUBCASE("a pass does not wait for the one before it") {
+    const ReplacedTemplates planted(
+        family, "emulator",
+        {{"cuda/sort.cuh",
+          "  wait_for_previous_launch();\n  let_next_launch_start();\n  __syncthreads();\n  const int tile",
+          "  __syncthreads();\n  const int tile"}});
+    CHECK(verdict_of(*emulator, planted, kOverlapped, sizes).status != Status::correct);
   }
   SUBCASE("a tile reports what is before it, without itself") {
     CHECK(found({{"cuda/sort.cuh", "kUpToTile | (of_all + of_value)", "kUpToTile | of_all"}}) != Status::correct);

@@ -6,11 +6,12 @@
 //
 //   sort_begin      the words that count, and those that tiles report through, become 0
 //   sort_count      how often each value of each digit occurs among all keys
-//   sort_pass       one for each digit: moves keys and positions where this digit belongs, stably
+//   sort_pass       one for each digit: moves keys and positions where this digit belongs, stably, and shifts it out
 //   sort_gather     sorted[i] = numbers[positions[i]]; small numbers may move in the last pass instead
 //
 // | parameter      | meaning                                                                        |
 // |----------------|--------------------------------------------------------------------------------|
+// | In, Out        | how keys and positions stand before and after a pass, see Given                |
 // | Block          | threads of a block; at least one for each value of a digit                     |
 // | Blocks         | of a multiprocessor that have registers at the same time                       |
 // | Items          | keys of a thread; a tile has Block * Items of them                             |
@@ -61,29 +62,74 @@ __device__ __forceinline__ typename SortKey<Real>::Bits sortable(Real key) {
   return size > SortKey<Real>::kInfinity ? ~Bits{0} : order;
 }
 
-template <int DigitBits, class Bits>
-__device__ __forceinline__ unsigned digit_of(Bits key, int shift) {
-  return static_cast<unsigned>(key >> shift) & ((1U << DigitBits) - 1);
+/// The lowest digit of what is left of a key.
+template <int DigitBits, class Word>
+__device__ __forceinline__ unsigned digit_of(Word key) {
+  return static_cast<unsigned>(key) & ((1U << DigitBits) - 1);
 }
 
-/// Key number `at`: in the first pass one of the caller's, later already as it is sorted.
-template <class Real, bool First>
-__device__ __forceinline__ typename SortKey<Real>::Bits key_there(const void* keys, int at) {
-  if constexpr (First) {
+// How keys and positions stand before, between and after the passes. Nobody asks again for a digit that the keys are
+// sorted by: each pass shifts it out, so that the next one is always the lowest, and what is left of a key and its
+// position, which are read and written in every pass, soon take less room. `write` does this for number `to` after a
+// pass; `key_bits` is how many bits are left of all keys then.
+
+/// As the caller gives them: keys are reals, and each one's position is its place.
+template <class Real>
+struct Given {
+  using Word = typename SortKey<Real>::Bits;
+  static constexpr bool kTogether = false;
+  __device__ __forceinline__ static Word key(const void* keys, int at) {
     return sortable(static_cast<const Real*>(keys)[at]);
-  } else {
-    return static_cast<const typename SortKey<Real>::Bits*>(keys)[at];
   }
-}
-/// The same, and beyond the end one that comes last.
-template <class Real, bool First>
-__device__ __forceinline__ typename SortKey<Real>::Bits key_at(const void* keys, int at, int count) {
-  using Bits = typename SortKey<Real>::Bits;
-  return at < count ? key_there<Real, First>(keys, at) : ~Bits{0};
+  __device__ __forceinline__ static unsigned position(const unsigned*, int at) { return static_cast<unsigned>(at); }
+};
+
+/// What is left of the keys, and positions, each in an array of their own.
+template <class Key>
+struct Apart {
+  using Word = Key;
+  static constexpr bool kTogether = false;
+  __device__ __forceinline__ static Word key(const void* keys, int at) { return static_cast<const Key*>(keys)[at]; }
+  __device__ __forceinline__ static unsigned position(const unsigned* positions, int at) { return positions[at]; }
+  template <int DigitBits, class Word>
+  __device__ __forceinline__ static void write(void* keys, unsigned* positions, unsigned to, Word key,
+                                               unsigned position, int) {
+    static_cast<Key*>(keys)[to] = static_cast<Key>(key >> DigitBits);
+    positions[to] = position;
+  }
+};
+
+/// Both in one word, the position above what is left of the key.
+struct Together {
+  using Word = unsigned;
+  static constexpr bool kTogether = true;
+  __device__ __forceinline__ static Word key(const void* words, int at) {
+    return static_cast<const unsigned*>(words)[at];
+  }
+  template <int DigitBits, class Word>
+  __device__ __forceinline__ static void write(void* words, unsigned*, unsigned to, Word key, unsigned position,
+                                               int key_bits) {
+    static_cast<unsigned*>(words)[to] = position << key_bits | static_cast<unsigned>(key >> DigitBits);
+  }
+};
+
+/// After the last pass: positions.
+struct Sorted {
+  template <int DigitBits, class Word>
+  __device__ __forceinline__ static void write(void*, unsigned* positions, unsigned to, Word, unsigned position, int) {
+    positions[to] = position;
+  }
+};
+
+/// Key number `at`, and beyond the end one that comes last.
+template <class In>
+__device__ __forceinline__ typename In::Word key_at(const void* keys, int at, int count) {
+  return at < count ? In::key(keys, at) : ~typename In::Word{0};
 }
 
 /// Sets `words` words to 0.
 __global__ void sort_begin(unsigned* state, long long words) {
+  let_next_launch_start();
   for (long long at = blockIdx.x * blockDim.x + threadIdx.x; at < words; at += gridDim.x * blockDim.x) {
     state[at] = 0;
   }
@@ -97,6 +143,8 @@ __global__ void __launch_bounds__(Block) sort_count(const Real* keys, unsigned* 
   SharedMemory shared;
   unsigned* const counts = shared.take<unsigned>(kDigits * kValues * kCopies);
   for (int at = threadIdx.x; at < kDigits * kValues * kCopies; at += Block) counts[at] = 0;
+  wait_for_previous_launch();
+  let_next_launch_start();
   __syncthreads();
   // Neighbouring lanes count in words of their own: neighbouring keys often have the same digits.
   const int copy = static_cast<int>(threadIdx.x) % kCopies;
@@ -104,13 +152,13 @@ __global__ void __launch_bounds__(Block) sort_count(const Real* keys, unsigned* 
     const int first = tile * (Block * Items) + static_cast<int>(threadIdx.x);
     typename SortKey<Real>::Bits key[Items];
 #pragma unroll
-    for (int i = 0; i < Items; ++i) key[i] = key_at<Real, true>(keys, first + i * Block, count);
+    for (int i = 0; i < Items; ++i) key[i] = key_at<Given<Real>>(keys, first + i * Block, count);
 #pragma unroll
     for (int i = 0; i < Items; ++i) {
       if (first + i * Block >= count) break;
 #pragma unroll
       for (int digit = 0; digit < kDigits; ++digit) {
-        const int value = static_cast<int>(digit_of<DigitBits>(key[i], digit * DigitBits));
+        const int value = static_cast<int>(digit_of<DigitBits>(key[i] >> (digit * DigitBits)));
         atomicAdd(&counts[(digit * kValues + value) * kCopies + copy], 1U);
       }
     }
@@ -191,21 +239,20 @@ __device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile,
   return sum;
 }
 
-/// Moves the keys and positions of one tile where the digit at `shift` belongs. `histogram` and `reports` are those of
-/// this digit. In the first pass the positions are 0, 1, 2, ..., in the last one the keys are not wanted any more. The
-/// last pass may move `numbers` of `Moved` words to `sorted` as well.
-template <class Real, bool First, bool Last, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks,
-          int Window, int Moved>
+/// Moves the keys and positions of one tile where the lowest digit of the keys belongs, and shifts it out: `key_bits`
+/// are left. `histogram` and `reports` are those of this digit. The last pass may move `numbers` of `Moved` words to
+/// `sorted` as well.
+template <class In, class Out, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks, int Window, int Moved>
 __global__ void __launch_bounds__(Block, Blocks)
     sort_pass(const void* keys_in, const unsigned* positions_in, void* keys_out, unsigned* positions_out,
               const unsigned* histogram, unsigned* next_tile, unsigned* reports, const float* numbers, float* sorted,
-              int shift, int count) {
-  using Bits = typename SortKey<Real>::Bits;
+              int key_bits, int count) {
+  using Word = typename In::Word;
   constexpr int kValues = 1 << DigitBits, kWarps = Block / kWarp, kTile = Block * Items;
   static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
   SharedMemory shared;
-  Bits* const keys = reinterpret_cast<Bits*>(shared.take<unsigned>(kTile * static_cast<int>(sizeof(Bits) / 4)));
-  unsigned* const positions = shared.take<unsigned>(kTile);
+  Word* const keys = reinterpret_cast<Word*>(shared.take<unsigned>(kTile * static_cast<int>(sizeof(Word) / 4)));
+  unsigned* const positions = shared.take<unsigned>(In::kTogether ? 0 : kTile);
   unsigned* const slots = shared.take<unsigned>(kWarps * kValues);  // [warp][value]
   unsigned* const starts = shared.take<unsigned>(kValues);
   unsigned* const sums = shared.take<unsigned>(kWarps);
@@ -216,22 +263,25 @@ __global__ void __launch_bounds__(Block, Blocks)
   if (thread == 0) *common = atomicAdd(next_tile, 1U);
   unsigned* const own = slots + warp * kValues;
   for (int value = lane; value < kValues; value += kWarp) own[value] = 0;
+  // In this order: what the next launch does before it waits relies on all launches but this one.
+  wait_for_previous_launch();
+  let_next_launch_start();
   __syncthreads();
   const int tile = static_cast<int>(*common), from = tile * kTile, here = min(count - from, kTile);
   const int first = warp * (kWarp * Items) + lane;  // of this thread's keys in the tile, a warp apart
 
-  Bits key[Items];
+  Word key[Items];
   // All tiles but the last are whole: there nobody asks for every key whether it is there.
   const bool whole = here == kTile;
   if (whole) {
 #pragma unroll
-    for (int i = 0; i < Items; ++i) key[i] = key_there<Real, First>(keys_in, from + first + i * kWarp);
+    for (int i = 0; i < Items; ++i) key[i] = In::key(keys_in, from + first + i * kWarp);
   } else {
 #pragma unroll
-    for (int i = 0; i < Items; ++i) key[i] = key_at<Real, First>(keys_in, from + first + i * kWarp, from + here);
+    for (int i = 0; i < Items; ++i) key[i] = key_at<In>(keys_in, from + first + i * kWarp, from + here);
   }
 #pragma unroll
-  for (int i = 0; i < Items; ++i) atomicAdd(&own[digit_of<DigitBits>(key[i], shift)], 1U);
+  for (int i = 0; i < Items; ++i) atomicAdd(&own[digit_of<DigitBits>(key[i])], 1U);
   __syncthreads();
 
   // Thread v: how many keys of the tile have the value v. Reported as soon as it is known, since others wait for it.
@@ -258,7 +308,7 @@ __global__ void __launch_bounds__(Block, Blocks)
   unsigned slot[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    const unsigned digit = digit_of<DigitBits>(key[i], shift);
+    const unsigned digit = digit_of<DigitBits>(key[i]);
     const unsigned same = lanes_with<Ranks, DigitBits>(digit);
     const int leader = 31 - __clz(static_cast<int>(same));
     unsigned taken = 0;
@@ -270,17 +320,16 @@ __global__ void __launch_bounds__(Block, Blocks)
   // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
-  if constexpr (First) {
+  if constexpr (!In::kTogether) {
+    if (whole) {
 #pragma unroll
-    for (int i = 0; i < Items; ++i) positions[slot[i]] = static_cast<unsigned>(from + first + i * kWarp);
-  } else if (whole) {
+      for (int i = 0; i < Items; ++i) positions[slot[i]] = In::position(positions_in, from + first + i * kWarp);
+    } else {
 #pragma unroll
-    for (int i = 0; i < Items; ++i) positions[slot[i]] = positions_in[from + first + i * kWarp];
-  } else {
-#pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      const int at = first + i * kWarp;
-      positions[slot[i]] = at < here ? positions_in[from + at] : 0;
+      for (int i = 0; i < Items; ++i) {
+        const int at = first + i * kWarp;
+        positions[slot[i]] = at < here ? In::position(positions_in, from + at) : 0;
+      }
     }
   }
 
@@ -296,6 +345,13 @@ __global__ void __launch_bounds__(Block, Blocks)
   }
   __syncthreads();
 
+  const auto position_of = [&](Word key, int at) {
+    if constexpr (In::kTogether) {
+      return key >> (key_bits + DigitBits);
+    } else {
+      return positions[at];
+    }
+  };
   // Neighbouring threads have neighbouring keys of the sorted tile, most of which stay neighbours.
   if constexpr (Moved > 0) {
     // A few numbers in flight at a time, as many as there are registers for.
@@ -307,24 +363,23 @@ __global__ void __launch_bounds__(Block, Blocks)
       for (int k = 0; k < kAtATime; ++k) {
         const int at = thread + (i + k) * Block;
         if (i + k < Items && at < here)
-          number[k] = load<Moved>(numbers + positions[at] * static_cast<long long>(Moved));
+          number[k] = load<Moved>(numbers + position_of(keys[at], at) * static_cast<long long>(Moved));
       }
 #pragma unroll
       for (int k = 0; k < kAtATime; ++k) {
         const int at = thread + (i + k) * Block;
         if (i + k >= Items || at >= here) continue;
-        const unsigned to = starts[digit_of<DigitBits>(keys[at], shift)] + static_cast<unsigned>(at);
-        positions_out[to] = positions[at];
+        const unsigned to = starts[digit_of<DigitBits>(keys[at])] + static_cast<unsigned>(at);
+        positions_out[to] = position_of(keys[at], at);
         store<Moved>(sorted + to * static_cast<long long>(Moved), number[k]);
       }
     }
     return;
   }
   const auto move = [&](int at) {
-    const Bits moved = keys[at];
-    const unsigned to = starts[digit_of<DigitBits>(moved, shift)] + static_cast<unsigned>(at);
-    if constexpr (!Last) static_cast<Bits*>(keys_out)[to] = moved;
-    positions_out[to] = positions[at];
+    const Word moved = keys[at];
+    const unsigned to = starts[digit_of<DigitBits>(moved)] + static_cast<unsigned>(at);
+    Out::template write<DigitBits>(keys_out, positions_out, to, moved, position_of(moved, at), key_bits);
   };
   if (whole) {
 #pragma unroll
@@ -345,6 +400,7 @@ __global__ void __launch_bounds__(Block)
   const long long array = static_cast<long long>(blockIdx.y) * count * (OfNumber * Width);
   const long long from = static_cast<long long>(blockIdx.x) * kPacks;
   const int number = static_cast<int>(from / OfNumber), part = static_cast<int>(from % OfNumber);
+  wait_for_previous_launch();
   Pack<Width> pack[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -16,31 +18,59 @@ constexpr unsigned kLightThreads = 512;  // of a block of the kernels that only 
 constexpr unsigned kLightBlocks = 512;   // at most
 constexpr std::int64_t kCountedByThread = 8;
 constexpr std::int64_t kMostDigits = 32;  // places for the tile that is taken next, one for each digit
+constexpr std::int64_t kWordBits = 32;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Values of the parameter "move".
 constexpr std::string_view kApart = "apart", kInLastPass = "last_pass";
 
+/// Launches that are set up while the one before them runs.
+bool can_overlap(const DeviceIdentity& device) { return device.compute_capability() >= 90; }
+
 bool moves_apart(const Configuration& configuration) { return configuration.word("move") == kApart; }
+
+/// How keys and positions stand before, between and after the passes: what sort.cuh calls it, and the bytes of a key
+/// and its position in shared memory.
+struct Form {
+  std::string name;
+  std::int64_t item_bytes;
+};
 
 /// The sizes that follow from a configuration.
 struct SortSizes {
   SortSizes(const Configuration& c, const ArrayShape& array)
-      : block(c.number("block_size")),
+      : real(real_name(array)),
+        block(c.number("block_size")),
         items(c.number("coarsen_count")),
         digit_bits(c.number("digit_bits")),
         key_bytes(array.bits / 8),
         digits(digits_of_key(static_cast<int>(key_bytes), static_cast<int>(digit_bits))),
         values(std::int64_t{1} << digit_bits),
-        tiles(divided_up(array.numbers, block * items)) {}
+        tiles(divided_up(array.numbers, block * items)),
+        position_bits(std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(array.numbers - 1))))) {}
 
-  std::int64_t block, items, digit_bits, key_bytes, digits, values, tiles;
+  std::string_view real;
+  std::int64_t block, items, digit_bits, key_bytes, digits, values, tiles, position_bits;
 
-  /// Of a pass: a tile of keys, counts of every warp, one number for each value, sums of warps, the number of the tile.
-  [[nodiscard]] std::int64_t pass_shared_bytes() const {
+  /// Bits that are left of the keys after so many passes, in whole digits.
+  [[nodiscard]] std::int64_t bits_left(std::int64_t passes) const { return (digits - passes) * digit_bits; }
+  /// How keys and positions stand after so many passes (sort.cuh).
+  [[nodiscard]] Form form(std::int64_t passes) const {
+    const auto form = [](std::string_view name, std::int64_t bytes) {
+      return Form{fmt::format("heddle::fuzzy::{}", name), bytes};
+    };
+    if (passes == 0) return form(fmt::format("Given<{}>", real), key_bytes + kWordBytes);
+    if (passes == digits) return form("Sorted", 0);
+    if (bits_left(passes) + position_bits <= kWordBits) return form("Together", kWordBytes);
+    if (8 * key_bytes - passes * digit_bits <= kWordBits) return form("Apart<unsigned>", 2 * kWordBytes);
+    return form("Apart<unsigned long long>", 3 * kWordBytes);
+  }
+  /// Of the pass after so many: a tile of keys and positions, counts of every warp, one number for each value, sums of
+  /// warps, the number of the tile.
+  [[nodiscard]] std::int64_t pass_shared_bytes(std::int64_t passes) const {
     const std::int64_t warps = block / cuda::kWarp;
-    return block * items * (key_bytes + kWordBytes) + kWordBytes * (warps * values + values + warps + 1);
+    return block * items * form(passes).item_bytes + kWordBytes * (warps * values + values + warps + 1);
   }
   [[nodiscard]] std::int64_t count_shared_bytes() const {
     return kWordBytes * digits * values * count_copies(static_cast<int>(key_bytes));
@@ -78,7 +108,7 @@ class CudaSortMapping final : public SortMapping {
                            .last = "digit_bits",
                            .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity& on) {
                              const SortSizes sizes(c, shape_of(p, encoding, p.at("numbers")));
-                             return std::max(sizes.pass_shared_bytes(), sizes.count_shared_bytes()) <= on.local_bytes;
+                             return std::max(sizes.pass_shared_bytes(0), sizes.count_shared_bytes()) <= on.local_bytes;
                            }});
     constraints.push_back({.name = "gather_width divides what lies next to each other",
                            .last = "gather_width",
@@ -93,48 +123,54 @@ class CudaSortMapping final : public SortMapping {
          .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity&) {
            return moves_apart(c) || is_one_pack(shape_of(p, encoding, p.at("numbers")));
          }});
-    return {device,
-            {{.name = "block_size",
-              .values = numbers({512, 384, 256, 1024, 64}),
-              .meaning = "threads of a block of a pass",
-              .active = {}},
-             {.name = "blocks",
-              .values = numbers({2, 3, 1}),
-              .meaning = "blocks of a pass that a multiprocessor has registers for",
-              .active = {}},
-             {.name = "coarsen_count",
-              .values = numbers({16, 12, 10, 20, 24, 8, 4}),
-              .meaning = "keys of a thread; a tile of a pass has those of a block",
-              .active = {}},
-             {.name = "digit_bits",
-              .values = numbers({8, 7, 6}),
-              .meaning = "bits of the keys that one pass sorts by",
-              .active = {}},
-             {.name = "same_digit",
-              .values = {std::string("votes"), std::string("match")},
-              .meaning = "how lanes find those with the same digit: a vote for each bit, or the warp's own instruction",
-              .active = {}},
-             {.name = "look_back",
-              .values = numbers({4, 1, 8}),
-              .meaning = "tiles before its own that a tile looks at together",
-              .active = {}},
-             {.name = "move",
-              .values = {std::string(kApart), std::string(kInLastPass)},
-              .meaning = "where numbers move: in a launch of their own, or along with the keys of the last pass",
-              .active = {}},
-             {.name = "gather_width",
-              .values = numbers({4, 2, 1}),
-              .meaning = "words of a number that a thread moves at once",
-              .active = moves_apart},
-             {.name = "gather_block",
-              .values = numbers({256, 512}),
-              .meaning = "threads of a block that moves numbers",
-              .active = moves_apart},
-             {.name = "gather_count",
-              .values = numbers({4, 2, 1, 8}),
-              .meaning = "loads of numbers that a thread has in flight",
-              .active = moves_apart}},
-            std::move(constraints)};
+    std::vector<Parameter> parameters{
+        {.name = "block_size",
+         .values = numbers({512, 384, 256, 1024, 64}),
+         .meaning = "threads of a block of a pass",
+         .active = {}},
+        {.name = "blocks",
+         .values = numbers({2, 3, 1}),
+         .meaning = "blocks of a pass that a multiprocessor has registers for",
+         .active = {}},
+        {.name = "coarsen_count",
+         .values = numbers({16, 12, 10, 20, 24, 8, 4}),
+         .meaning = "keys of a thread; a tile of a pass has those of a block",
+         .active = {}},
+        {.name = "digit_bits",
+         .values = numbers({8, 7, 6}),
+         .meaning = "bits of the keys that one pass sorts by",
+         .active = {}},
+        {.name = "same_digit",
+         .values = {std::string("votes"), std::string("match")},
+         .meaning = "how lanes find those with the same digit: a vote for each bit, or the warp's own instruction",
+         .active = {}},
+        {.name = "look_back",
+         .values = numbers({4, 1, 8}),
+         .meaning = "tiles before its own that a tile looks at together",
+         .active = {}},
+        {.name = "move",
+         .values = {std::string(kApart), std::string(kInLastPass)},
+         .meaning = "where numbers move: in a launch of their own, or along with the keys of the last pass",
+         .active = {}},
+        {.name = "gather_width",
+         .values = numbers({4, 2, 1}),
+         .meaning = "words of a number that a thread moves at once",
+         .active = moves_apart},
+        {.name = "gather_block",
+         .values = numbers({256, 512}),
+         .meaning = "threads of a block that moves numbers",
+         .active = moves_apart},
+        {.name = "gather_count",
+         .values = numbers({4, 2, 1, 8}),
+         .meaning = "loads of numbers that a thread has in flight",
+         .active = moves_apart}};
+    if (can_overlap(device)) {
+      parameters.push_back({.name = "launch",
+                            .values = {std::string("ordered"), std::string("overlapped")},
+                            .meaning = "whether a launch is set up while the one before it runs",
+                            .active = {}});
+    }
+    return {device, std::move(parameters), std::move(constraints)};
   }
 
   Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
@@ -147,7 +183,8 @@ class CudaSortMapping final : public SortMapping {
     const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
                                   : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
                                                              : "block_size=512 blocks=2 coarsen_count=16";
-    const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4", pass);
+    const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4{}", pass,
+                                               can_overlap(device) ? " launch=ordered" : "");
     // Numbers of 8 bytes move faster by a gather of their own: 508 us for 532 on an H200
     // (bench/results/nvidia-h200/fuzzy_table_sort_*.csv).
     const bool small = is_one_pack(shape) && words_together(shape) == 2;
@@ -158,7 +195,6 @@ class CudaSortMapping final : public SortMapping {
 
   void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
     const SortSizes sizes(configuration, shape);
-    const auto int32 = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     const auto count = int32(shape.numbers);
     const int moved = kSortBuffers;  // keys and positions, twice each: passes go from one to the other
     const int state = moved + 4;
@@ -171,68 +207,75 @@ class CudaSortMapping final : public SortMapping {
     const std::int64_t state_words = sizes.reports(sizes.digits);
     plan.buffers.push_back({"state", state_words * kWordBytes, Role::scratch});
     const auto word = [&](std::int64_t at) { return BufferArgument{state, at * kWordBytes}; };
-
-    const bool apart = moves_apart(configuration);
-    const auto pass = [&](bool first, bool last) {
-      return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}, {}>",
-                         real_name(shape), first, last, sizes.block, configuration.number("blocks"), sizes.items,
-                         sizes.digit_bits, configuration.word("same_digit"), configuration.number("look_back"),
-                         last && !apart ? words_together(shape) : 0);
-    };
-    plan.kernels = {"heddle::fuzzy::sort_begin",
-                    fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape), kLightThreads,
-                                kCountedByThread, sizes.digit_bits),
-                    pass(true, false), pass(false, false), pass(false, true)};
-    enum : int { kBegin, kCount, kFirstPass, kMiddlePass, kLastPass, kGather };
-    const auto blocks = [](std::int64_t work, std::int64_t of_block) {
-      return Extent{.x = static_cast<unsigned>(divided_up(work, of_block))};
-    };
-    const auto few = [&](std::int64_t work, std::int64_t of_block) {
+    const auto few = [](std::int64_t work, std::int64_t of_block) {
       return Extent{.x = std::min(kLightBlocks, blocks(work, of_block).x)};
     };
 
-    plan.launches.push_back({.kernel = kBegin,
+    plan.launches.push_back({.kernel = kernel(plan, "heddle::fuzzy::sort_begin"),
                              .grid = few(state_words, kLightThreads),
                              .block = {.x = kLightThreads},
                              .arguments = {word(0), state_words}});
-    plan.launches.push_back({.kernel = kCount,
-                             .grid = few(shape.numbers, kLightThreads * kCountedByThread),
-                             .block = {.x = kLightThreads},
-                             .shared_bytes = sizes.count_shared_bytes(),
-                             .arguments = {BufferArgument{kSortKeys}, word(sizes.histogram(0)), count}});
+    plan.launches.push_back(
+        {.kernel = kernel(plan, fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape),
+                                            kLightThreads, kCountedByThread, sizes.digit_bits)),
+         .grid = few(shape.numbers, kLightThreads * kCountedByThread),
+         .block = {.x = kLightThreads},
+         .shared_bytes = sizes.count_shared_bytes(),
+         .arguments = {BufferArgument{kSortKeys}, word(sizes.histogram(0)), count}});
     for (std::int64_t digit = 0; digit < sizes.digits; ++digit) {
       const bool first = digit == 0, last = digit == sizes.digits - 1;
       const int to = int32(digit % 2), from = 1 - to;
       plan.launches.push_back(
-          {.kernel = first  ? kFirstPass
-                     : last ? kLastPass
-                            : kMiddlePass,
-           .grid = {.x = static_cast<unsigned>(sizes.tiles)},
+          {.kernel = kernel(plan, pass_name(sizes, configuration, shape, digit)),
+           .grid = blocks(shape.numbers, sizes.block * sizes.items),
            .block = {.x = static_cast<unsigned>(sizes.block)},
-           .shared_bytes = sizes.pass_shared_bytes(),
+           .shared_bytes = sizes.pass_shared_bytes(digit),
            .arguments = {BufferArgument{first ? kSortKeys : moved + from}, BufferArgument{moved + 2 + from},
                          BufferArgument{moved + to}, BufferArgument{last ? kSortPositions : moved + 2 + to},
                          word(sizes.histogram(digit)), word(digit), word(sizes.reports(digit)),
-                         BufferArgument{kSortNumbers}, BufferArgument{kSorted}, int32(digit * sizes.digit_bits),
+                         BufferArgument{kSortNumbers}, BufferArgument{kSorted}, int32(sizes.bits_left(digit + 1)),
                          count}});
     }
+    if (moves_apart(configuration)) add_gather(plan, configuration, shape);
     plan.captured = true;
-    if (!apart) return;
-    const std::int64_t width = configuration.number("gather_width"),
-                       gather_block = configuration.number("gather_block");
-    const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
-    plan.kernels.emplace_back(
-        fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width, of_number, gather_block, gather_count));
-    Extent grid = blocks(shape.numbers * of_number, gather_block * gather_count);
-    if (shape.layout == kCuts) grid.y = static_cast<unsigned>(shape.components());
-    plan.launches.push_back(
-        {.kernel = kGather,
-         .grid = grid,
-         .block = {.x = static_cast<unsigned>(gather_block)},
-         .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions}, BufferArgument{kSorted}, count}});
+    const bool overlapped = configuration.has("launch") && configuration.word("launch") == "overlapped";
+    for (Launch& launch : plan.launches | std::views::drop(1)) launch.programmatic = overlapped;
   }
 
  private:
+  static std::int32_t int32(std::int64_t value) { return static_cast<std::int32_t>(value); }
+  static Extent blocks(std::int64_t work, std::int64_t of_block) {
+    return {.x = static_cast<unsigned>(divided_up(work, of_block))};
+  }
+  /// Its number in the plan, of which it becomes part. Passes between the same forms share a kernel.
+  static int kernel(Plan& plan, const std::string& name) {
+    const auto found = std::ranges::find(plan.kernels, KernelInstance(name));
+    const auto number = int32(found - plan.kernels.begin());
+    if (found == plan.kernels.end()) plan.kernels.emplace_back(name);
+    return number;
+  }
+  static std::string pass_name(const SortSizes& sizes, const Configuration& configuration, const ArrayShape& shape,
+                               std::int64_t digit) {
+    const bool moves = digit == sizes.digits - 1 && !moves_apart(configuration);
+    return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}, {}>",
+                       sizes.form(digit).name, sizes.form(digit + 1).name, sizes.block, configuration.number("blocks"),
+                       sizes.items, sizes.digit_bits, configuration.word("same_digit"),
+                       configuration.number("look_back"), moves ? words_together(shape) : 0);
+  }
+  /// The launch that moves numbers.
+  static void add_gather(Plan& plan, const Configuration& configuration, const ArrayShape& shape) {
+    const std::int64_t width = configuration.number("gather_width"),
+                       gather_block = configuration.number("gather_block");
+    const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
+    Extent grid = blocks(shape.numbers * of_number, gather_block * gather_count);
+    if (shape.layout == kCuts) grid.y = static_cast<unsigned>(shape.components());
+    plan.launches.push_back({.kernel = kernel(plan, fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width,
+                                                                of_number, gather_block, gather_count)),
+                             .grid = grid,
+                             .block = {.x = static_cast<unsigned>(gather_block)},
+                             .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions},
+                                           BufferArgument{kSorted}, int32(shape.numbers)}});
+  }
   /// Words of a number that lie next to each other.
   [[nodiscard]] static std::int64_t words_together(const ArrayShape& shape) {
     return (shape.layout == kNumbers ? shape.components() : 1) * (shape.bits / 32);
