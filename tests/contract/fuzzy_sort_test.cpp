@@ -19,7 +19,7 @@ using fuzzy::Encoding;
 // Small blocks, so that a few hundred numbers are several tiles that wait for each other.
 constexpr const char* kSmallTiles =
     "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=votes look_back=4 move=apart gather_width=1 "
-    "gather_block=256 gather_count=2 launch=ordered";
+    "gather_block=256 gather_count=2 ahead=0 launch=ordered";
 const std::string kOverlapped =
     std::string(kSmallTiles).replace(std::string(kSmallTiles).rfind("ordered"), 7, "overlapped");
 
@@ -40,11 +40,26 @@ TEST_CASE("numbers are sorted on the emulator, whichever way they move and in an
     for (const std::int64_t bits : {32, 64}) {
       const Verdict verdict = verdict_of(*device, family,
                                          "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=match "
-                                         "look_back=1 move=last_pass launch=overlapped",
+                                         "look_back=1 move=last_pass ahead=2 launch=overlapped",
                                          {601, 1, bits, 1});
       CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
     }
   }
+}
+
+TEST_CASE("tiles that are brought into the cache ahead are in bounds on the emulator") {
+  const auto device = open_emulator();
+  const KernelFamily& family = fuzzy::sort_family(Encoding::lower_upper);
+  // One tile more than are at work at once, and a part of one.
+  const std::int64_t numbers = 256 * (device->identity().units + 1) + 3;
+  const std::string ahead =
+      "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=match look_back=1 move=last_pass ahead=1 "
+      "launch=ordered";
+  const std::vector<AxisValue> sizes{numbers, 1, 32, 1};
+  const Verdict verdict = verdict_of(*device, family, ahead, sizes);
+  CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  const ReplacedTemplates planted(family, "emulator", {{"cuda/sort.cuh", "min(count - from, Tile) / 4 * 4", "Tile"}});
+  CHECK(verdict_of(*device, planted, ahead, sizes).status == Status::illegal_access);
 }
 
 // What is left of a key and a position share a word as soon as there is room: for 2 numbers after the first pass over
@@ -58,7 +73,7 @@ TEST_CASE("few numbers and many are sorted, whenever keys and positions become o
         const Verdict verdict = verdict_of(
             *device, family,
             fmt::format("block_size=256 blocks=1 coarsen_count=4 digit_bits={} same_digit=votes look_back=4 move=apart "
-                        "gather_width=1 gather_block=256 gather_count=2 launch=overlapped",
+                        "gather_width=1 gather_block=256 gather_count=2 ahead=1 launch=overlapped",
                         digit_bits),
             {numbers, 1, bits, 1});
         CHECK_MESSAGE(verdict.status == Status::correct,

@@ -26,6 +26,7 @@
 
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/memory.cuh"
+#include "heddle/kernels/common/prefetch.cuh"
 #include "heddle/kernels/common/reduce.cuh"
 #include "heddle/kernels/common/votes.cuh"
 #include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
@@ -73,11 +74,13 @@ __device__ __forceinline__ unsigned digit_of(Word key) {
 // position, which are read and written in every pass, soon take less room. `write` does this for number `to` after a
 // pass; `key_bits` is how many bits are left of all keys then.
 
+// kTogether: both are in a word. kPositions: positions are in an array.
+
 /// As the caller gives them: keys are reals, and each one's position is its place.
 template <class Real>
 struct Given {
   using Word = typename SortKey<Real>::Bits;
-  static constexpr bool kTogether = false;
+  static constexpr bool kTogether = false, kPositions = false;
   __device__ __forceinline__ static Word key(const void* keys, int at) {
     return sortable(static_cast<const Real*>(keys)[at]);
   }
@@ -88,7 +91,7 @@ struct Given {
 template <class Key>
 struct Apart {
   using Word = Key;
-  static constexpr bool kTogether = false;
+  static constexpr bool kTogether = false, kPositions = true;
   __device__ __forceinline__ static Word key(const void* keys, int at) { return static_cast<const Key*>(keys)[at]; }
   __device__ __forceinline__ static unsigned position(const unsigned* positions, int at) { return positions[at]; }
   template <int DigitBits, class Word>
@@ -102,7 +105,7 @@ struct Apart {
 /// Both in one word, the position above what is left of the key.
 struct Together {
   using Word = unsigned;
-  static constexpr bool kTogether = true;
+  static constexpr bool kTogether = true, kPositions = false;
   __device__ __forceinline__ static Word key(const void* words, int at) {
     return static_cast<const unsigned*>(words)[at];
   }
@@ -125,6 +128,19 @@ struct Sorted {
 template <class In>
 __device__ __forceinline__ typename In::Word key_at(const void* keys, int at, int count) {
   return at < count ? In::key(keys, at) : ~typename In::Word{0};
+}
+
+/// Starts to bring keys and positions of the tile that is `ahead` numbers after number `from` into the cache.
+template <class In, int Tile>
+__device__ __forceinline__ void bring_tile(const void* keys, const unsigned* positions, int from, int ahead,
+                                           int count) {
+  if (ahead >= count - from) return;  // from + ahead may have no room in an int
+  from += ahead;
+  const int here = min(count - from, Tile) / 4 * 4;  // in whole pieces of 16 bytes
+  if (here == 0) return;
+  bring_into_cache(static_cast<const typename In::Word*>(keys) + from,
+                   here * static_cast<int>(sizeof(typename In::Word)));
+  if constexpr (In::kPositions) bring_into_cache(positions + from, here * static_cast<int>(sizeof(unsigned)));
 }
 
 /// Sets `words` words to 0.
@@ -241,12 +257,13 @@ __device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile,
 
 /// Moves the keys and positions of one tile where the lowest digit of the keys belongs, and shifts it out: `key_bits`
 /// are left. `histogram` and `reports` are those of this digit. The last pass may move `numbers` of `Moved` words to
-/// `sorted` as well.
+/// `sorted` as well. `ahead`: brings the tile so many numbers after its own into the cache, while it ranks; 0: none.
+/// Else all blocks, which began together, would wait for memory together, and compute together.
 template <class In, class Out, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks, int Window, int Moved>
 __global__ void __launch_bounds__(Block, Blocks)
     sort_pass(const void* keys_in, const unsigned* positions_in, void* keys_out, unsigned* positions_out,
               const unsigned* histogram, unsigned* next_tile, unsigned* reports, const float* numbers, float* sorted,
-              int key_bits, int count) {
+              int key_bits, int ahead, int count) {
   using Word = typename In::Word;
   constexpr int kValues = 1 << DigitBits, kWarps = Block / kWarp, kTile = Block * Items;
   static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
@@ -280,6 +297,7 @@ __global__ void __launch_bounds__(Block, Blocks)
 #pragma unroll
     for (int i = 0; i < Items; ++i) key[i] = key_at<In>(keys_in, from + first + i * kWarp, from + here);
   }
+  if (thread == 0 && ahead > 0) bring_tile<In, kTile>(keys_in, positions_in, from, ahead, count);
 #pragma unroll
   for (int i = 0; i < Items; ++i) atomicAdd(&own[digit_of<DigitBits>(key[i])], 1U);
   __syncthreads();

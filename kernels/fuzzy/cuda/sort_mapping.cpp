@@ -25,8 +25,8 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 // Values of the parameter "move".
 constexpr std::string_view kApart = "apart", kInLastPass = "last_pass";
 
-/// Launches that are set up while the one before them runs.
-bool can_overlap(const DeviceIdentity& device) { return device.compute_capability() >= 90; }
+/// Launches that are set up while the one before them runs, and copies into the cache for which nobody waits.
+bool works_ahead(const DeviceIdentity& device) { return device.compute_capability() >= 90; }
 
 bool moves_apart(const Configuration& configuration) { return configuration.word("move") == kApart; }
 
@@ -164,7 +164,11 @@ class CudaSortMapping final : public SortMapping {
          .values = numbers({4, 2, 1, 8}),
          .meaning = "loads of numbers that a thread has in flight",
          .active = moves_apart}};
-    if (can_overlap(device)) {
+    if (works_ahead(device)) {
+      parameters.push_back({.name = "ahead",
+                            .values = numbers({0, 1, 2}),
+                            .meaning = "rounds of tiles that are brought into the L2 cache before it is their turn",
+                            .active = {}});
       parameters.push_back({.name = "launch",
                             .values = {std::string("ordered"), std::string("overlapped")},
                             .meaning = "whether a launch is set up while the one before it runs",
@@ -184,7 +188,7 @@ class CudaSortMapping final : public SortMapping {
                                   : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
                                                              : "block_size=512 blocks=2 coarsen_count=16";
     const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4{}", pass,
-                                               can_overlap(device) ? " launch=ordered" : "");
+                                               works_ahead(device) ? " ahead=0 launch=ordered" : "");
     // Numbers of 8 bytes move faster by a gather of their own: 508 us for 532 on an H200
     // (bench/results/nvidia-h200/fuzzy_table_sort_*.csv).
     const bool small = is_one_pack(shape) && words_together(shape) == 2;
@@ -193,7 +197,8 @@ class CudaSortMapping final : public SortMapping {
     return with(fmt::format("{} move={} gather_width={} gather_block=256 gather_count=2", all_passes, kApart, width));
   }
 
-  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
+  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape,
+           const DeviceIdentity& device) const override {
     const SortSizes sizes(configuration, shape);
     const auto count = int32(shape.numbers);
     const int moved = kSortBuffers;  // keys and positions, twice each: passes go from one to the other
@@ -222,6 +227,9 @@ class CudaSortMapping final : public SortMapping {
          .block = {.x = kLightThreads},
          .shared_bytes = sizes.count_shared_bytes(),
          .arguments = {BufferArgument{kSortKeys}, word(sizes.histogram(0)), count}});
+    const std::int64_t tiles_at_once = device.units * configuration.number("blocks");
+    const std::int64_t rounds = configuration.has("ahead") ? configuration.number("ahead") : 0;
+    const auto ahead = int32(std::min(shape.numbers, rounds * tiles_at_once * sizes.block * sizes.items));
     for (std::int64_t digit = 0; digit < sizes.digits; ++digit) {
       const bool first = digit == 0, last = digit == sizes.digits - 1;
       const int to = int32(digit % 2), from = 1 - to;
@@ -234,7 +242,7 @@ class CudaSortMapping final : public SortMapping {
                          BufferArgument{moved + to}, BufferArgument{last ? kSortPositions : moved + 2 + to},
                          word(sizes.histogram(digit)), word(digit), word(sizes.reports(digit)),
                          BufferArgument{kSortNumbers}, BufferArgument{kSorted}, int32(sizes.bits_left(digit + 1)),
-                         count}});
+                         ahead, count}});
     }
     if (moves_apart(configuration)) add_gather(plan, configuration, shape);
     plan.captured = true;

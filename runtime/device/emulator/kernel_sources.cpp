@@ -1,17 +1,20 @@
 #include "heddle/runtime/device/emulator/kernel_sources.hpp"
 
+#include <string_view>
+
 namespace heddle {
 
 std::vector<SourceFile> emulator_sources() {
   std::vector<SourceFile> files = emulator_files();
+  const auto without_folder = [](std::string_view name) { return name.substr(name.rfind('/') + 1); };
   for (SourceFile& file : files) {
-    if (file.name.ends_with("/kernel/barriers.cuh")) file.name = "heddle/kernels/common/barriers.cuh";
-    if (file.name.ends_with("/kernel/memory.cuh")) file.name = "heddle/kernels/common/memory.cuh";
-    if (file.name.ends_with("/kernel/byte_matrix.cuh")) file.name = "heddle/kernels/common/byte_matrix.cuh";
-    if (file.name.ends_with("/kernel/copies.cuh")) file.name = "heddle/kernels/common/copies.cuh";
-    if (file.name.ends_with("/kernel/exchange.cuh")) file.name = "heddle/kernels/common/exchange.cuh";
-    if (file.name.ends_with("/kernel/matrix.cuh")) file.name = "heddle/kernels/common/matrix.cuh";
-    if (file.name.ends_with("/kernel/votes.cuh")) file.name = "heddle/kernels/common/votes.cuh";
+    for (const std::string_view replaced :
+         {"heddle/kernels/common/barriers.cuh", "heddle/kernels/common/byte_matrix.cuh",
+          "heddle/kernels/common/copies.cuh", "heddle/kernels/common/exchange.cuh", "heddle/kernels/common/matrix.cuh",
+          "heddle/kernels/common/memory.cuh", "heddle/kernels/common/prefetch.cuh",
+          "heddle/kernels/common/votes.cuh"}) {
+      if (without_folder(file.name) == without_folder(replaced)) file.name = replaced;
+    }
   }
   return files;
 }
