@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -247,7 +246,7 @@ class CudaSortMapping final : public SortMapping {
     if (moves_apart(configuration)) add_gather(plan, configuration, shape);
     plan.captured = true;
     const bool overlapped = configuration.has("launch") && configuration.word("launch") == "overlapped";
-    for (Launch& launch : plan.launches | std::views::drop(1)) launch.programmatic = overlapped;
+    for (std::size_t i = 1; i < plan.launches.size(); ++i) plan.launches[i].programmatic = overlapped;
   }
 
  private:
