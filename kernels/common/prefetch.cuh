@@ -6,7 +6,7 @@ namespace heddle {
 
 /// One thread starts to bring `bytes` of global memory into the L2 cache. Nobody waits for it. Address and size are
 /// multiples of 16. Does nothing on a GPU that has no such instruction.
-__device__ __forceinline__ void bring_into_cache(const void* from, int bytes) {
+__device__ __forceinline__ void bring_range_into_cache(const void* from, int bytes) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)), "r"(bytes));
 #endif

@@ -46,14 +46,18 @@ TEST_CASE("timed runs on a GPU end as near to float64 as rounding explains, wher
   check_timed_runs(device, {"tsk-linear"}, {tsk::problem(4, 8, 1, 65536), tsk::problem(16, 8, 1, 1048576)}, 16384);
 }
 
-TEST_CASE("a GPU sorts more numbers than leave room for the last digit of a key beside a position") {
+TEST_CASE("a GPU sorts as many numbers as leave room for the last digit of a key beside a position, and more") {
   CudaDevice device(0);
   const KernelFamily& family = fuzzy::sort_family(fuzzy::Encoding::lower_upper);
-  for (const std::int64_t bits : {32, 64}) {
-    const Problem problem = Problem::from(family.axes(), {(std::int64_t{1} << 24) + 1, 1, bits, fuzzy::kNumbers});
-    const Configuration untuned = family.default_configuration(device.identity(), problem);
-    const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
-    CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  constexpr std::int64_t kRoom = std::int64_t{1} << 24;  // positions of 24 bits, beside 8 of a key
+  for (const std::int64_t numbers : {kRoom, kRoom + 1}) {
+    for (const std::int64_t bits : {32, 64}) {
+      const Problem problem = Problem::from(family.axes(), {numbers, 1, bits, fuzzy::kNumbers});
+      const Configuration untuned = family.default_configuration(device.identity(), problem);
+      REQUIRE(untuned.number("digit_bits") == 8);
+      const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
+      CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+    }
   }
 }
 

@@ -11,7 +11,7 @@
 //
 // | parameter      | meaning                                                                        |
 // |----------------|--------------------------------------------------------------------------------|
-// | In, Out        | how keys and positions stand before and after a pass, see Given                |
+// | In, Out        | how keys and positions are stored before and after a pass, see Given           |
 // | Block          | threads of a block; at least one for each value of a digit                     |
 // | Blocks         | of a multiprocessor that have registers at the same time                       |
 // | Items          | keys of a thread; a tile has Block * Items of them                             |
@@ -69,18 +69,17 @@ __device__ __forceinline__ unsigned digit_of(Word key) {
   return static_cast<unsigned>(key) & ((1U << DigitBits) - 1);
 }
 
-// How keys and positions stand before, between and after the passes. Nobody asks again for a digit that the keys are
-// sorted by: each pass shifts it out, so that the next one is always the lowest, and what is left of a key and its
+// How keys and positions are stored before, between and after the passes. Nobody asks again for a digit that the keys
+// are sorted by: each pass shifts it out, so that the next one is always the lowest, and what is left of a key and its
 // position, which are read and written in every pass, soon take less room. `write` does this for number `to` after a
-// pass; `key_bits` is how many bits are left of all keys then.
-
-// kTogether: both are in a word. kPositions: positions are in an array.
+// pass; `key_bits` is how many bits are left of all keys then. kPacked: both are in a word. kPositions: positions are
+// in an array.
 
 /// As the caller gives them: keys are reals, and each one's position is its place.
 template <class Real>
 struct Given {
   using Word = typename SortKey<Real>::Bits;
-  static constexpr bool kTogether = false, kPositions = false;
+  static constexpr bool kPacked = false, kPositions = false;
   __device__ __forceinline__ static Word key(const void* keys, int at) {
     return sortable(static_cast<const Real*>(keys)[at]);
   }
@@ -89,13 +88,13 @@ struct Given {
 
 /// What is left of the keys, and positions, each in an array of their own.
 template <class Key>
-struct Apart {
+struct Separate {
   using Word = Key;
-  static constexpr bool kTogether = false, kPositions = true;
+  static constexpr bool kPacked = false, kPositions = true;
   __device__ __forceinline__ static Word key(const void* keys, int at) { return static_cast<const Key*>(keys)[at]; }
   __device__ __forceinline__ static unsigned position(const unsigned* positions, int at) { return positions[at]; }
-  template <int DigitBits, class Word>
-  __device__ __forceinline__ static void write(void* keys, unsigned* positions, unsigned to, Word key,
+  template <int DigitBits, class InWord>
+  __device__ __forceinline__ static void write(void* keys, unsigned* positions, unsigned to, InWord key,
                                                unsigned position, int) {
     static_cast<Key*>(keys)[to] = static_cast<Key>(key >> DigitBits);
     positions[to] = position;
@@ -103,14 +102,14 @@ struct Apart {
 };
 
 /// Both in one word, the position above what is left of the key.
-struct Together {
+struct Packed {
   using Word = unsigned;
-  static constexpr bool kTogether = true, kPositions = false;
+  static constexpr bool kPacked = true, kPositions = false;
   __device__ __forceinline__ static Word key(const void* words, int at) {
     return static_cast<const unsigned*>(words)[at];
   }
-  template <int DigitBits, class Word>
-  __device__ __forceinline__ static void write(void* words, unsigned*, unsigned to, Word key, unsigned position,
+  template <int DigitBits, class InWord>
+  __device__ __forceinline__ static void write(void* words, unsigned*, unsigned to, InWord key, unsigned position,
                                                int key_bits) {
     static_cast<unsigned*>(words)[to] = position << key_bits | static_cast<unsigned>(key >> DigitBits);
   }
@@ -118,8 +117,9 @@ struct Together {
 
 /// After the last pass: positions.
 struct Sorted {
-  template <int DigitBits, class Word>
-  __device__ __forceinline__ static void write(void*, unsigned* positions, unsigned to, Word, unsigned position, int) {
+  template <int DigitBits, class InWord>
+  __device__ __forceinline__ static void write(void*, unsigned* positions, unsigned to, InWord, unsigned position,
+                                               int) {
     positions[to] = position;
   }
 };
@@ -134,13 +134,13 @@ __device__ __forceinline__ typename In::Word key_at(const void* keys, int at, in
 template <class In, int Tile>
 __device__ __forceinline__ void bring_tile(const void* keys, const unsigned* positions, int from, int ahead,
                                            int count) {
-  if (ahead >= count - from) return;  // from + ahead may have no room in an int
+  if (ahead >= count - from) return;
   from += ahead;
   const int here = min(count - from, Tile) / 4 * 4;  // in whole pieces of 16 bytes
   if (here == 0) return;
-  bring_into_cache(static_cast<const typename In::Word*>(keys) + from,
-                   here * static_cast<int>(sizeof(typename In::Word)));
-  if constexpr (In::kPositions) bring_into_cache(positions + from, here * static_cast<int>(sizeof(unsigned)));
+  bring_range_into_cache(static_cast<const typename In::Word*>(keys) + from,
+                         here * static_cast<int>(sizeof(typename In::Word)));
+  if constexpr (In::kPositions) bring_range_into_cache(positions + from, here * static_cast<int>(sizeof(unsigned)));
 }
 
 /// Sets `words` words to 0.
@@ -159,6 +159,8 @@ __global__ void __launch_bounds__(Block) sort_count(const Real* keys, unsigned* 
   SharedMemory shared;
   unsigned* const counts = shared.take<unsigned>(kDigits * kValues * kCopies);
   for (int at = threadIdx.x; at < kDigits * kValues * kCopies; at += Block) counts[at] = 0;
+  // In this order: blocks of the next launch take their tiles' numbers before they wait, from counters that sort_begin
+  // has to have cleared.
   wait_for_previous_launch();
   let_next_launch_start();
   __syncthreads();
@@ -269,7 +271,7 @@ __global__ void __launch_bounds__(Block, Blocks)
   static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
   SharedMemory shared;
   Word* const keys = reinterpret_cast<Word*>(shared.take<unsigned>(kTile * static_cast<int>(sizeof(Word) / 4)));
-  unsigned* const positions = shared.take<unsigned>(In::kTogether ? 0 : kTile);
+  unsigned* const positions = shared.take<unsigned>(In::kPacked ? 0 : kTile);
   unsigned* const slots = shared.take<unsigned>(kWarps * kValues);  // [warp][value]
   unsigned* const starts = shared.take<unsigned>(kValues);
   unsigned* const sums = shared.take<unsigned>(kWarps);
@@ -280,7 +282,7 @@ __global__ void __launch_bounds__(Block, Blocks)
   if (thread == 0) *common = atomicAdd(next_tile, 1U);
   unsigned* const own = slots + warp * kValues;
   for (int value = lane; value < kValues; value += kWarp) own[value] = 0;
-  // In this order: what the next launch does before it waits relies on all launches but this one.
+  // Nothing is loaded before this: only atomics see there what launches before the previous one have written.
   wait_for_previous_launch();
   let_next_launch_start();
   __syncthreads();
@@ -338,7 +340,7 @@ __global__ void __launch_bounds__(Block, Blocks)
   // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
-  if constexpr (!In::kTogether) {
+  if constexpr (!In::kPacked) {
     if (whole) {
 #pragma unroll
       for (int i = 0; i < Items; ++i) positions[slot[i]] = In::position(positions_in, from + first + i * kWarp);
@@ -363,9 +365,9 @@ __global__ void __launch_bounds__(Block, Blocks)
   }
   __syncthreads();
 
-  const auto position_of = [&](Word key, int at) {
-    if constexpr (In::kTogether) {
-      return key >> (key_bits + DigitBits);
+  const auto position_of = [&](Word word, int at) {
+    if constexpr (In::kPacked) {
+      return word >> (key_bits + DigitBits);
     } else {
       return positions[at];
     }

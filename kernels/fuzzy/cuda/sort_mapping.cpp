@@ -24,13 +24,14 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 // Values of the parameter "move".
 constexpr std::string_view kApart = "apart", kInLastPass = "last_pass";
 
-/// Launches that are set up while the one before them runs, and copies into the cache for which nobody waits.
+/// Whether launches can be set up while the one before them runs, and memory brought into the cache for which nobody
+/// waits.
 bool works_ahead(const DeviceIdentity& device) { return device.compute_capability() >= 90; }
 
 bool moves_apart(const Configuration& configuration) { return configuration.word("move") == kApart; }
 
-/// How keys and positions stand before, between and after the passes: what sort.cuh calls it, and the bytes of a key
-/// and its position in shared memory.
+/// How keys and positions are stored before, between and after the passes: what sort.cuh calls it, and the bytes of a
+/// key and its position in shared memory.
 struct Form {
   std::string name;
   std::int64_t item_bytes;
@@ -54,16 +55,16 @@ struct SortSizes {
 
   /// Bits that are left of the keys after so many passes, in whole digits.
   [[nodiscard]] std::int64_t bits_left(std::int64_t passes) const { return (digits - passes) * digit_bits; }
-  /// How keys and positions stand after so many passes (sort.cuh).
+  /// How keys and positions are stored after so many passes (sort.cuh).
   [[nodiscard]] Form form(std::int64_t passes) const {
-    const auto form = [](std::string_view name, std::int64_t bytes) {
+    const auto stored_as = [](std::string_view name, std::int64_t bytes) {
       return Form{fmt::format("heddle::fuzzy::{}", name), bytes};
     };
-    if (passes == 0) return form(fmt::format("Given<{}>", real), key_bytes + kWordBytes);
-    if (passes == digits) return form("Sorted", 0);
-    if (bits_left(passes) + position_bits <= kWordBits) return form("Together", kWordBytes);
-    if (8 * key_bytes - passes * digit_bits <= kWordBits) return form("Apart<unsigned>", 2 * kWordBytes);
-    return form("Apart<unsigned long long>", 3 * kWordBytes);
+    if (passes == 0) return stored_as(fmt::format("Given<{}>", real), key_bytes + kWordBytes);
+    if (passes == digits) return stored_as("Sorted", 0);
+    if (bits_left(passes) + position_bits <= kWordBits) return stored_as("Packed", kWordBytes);
+    if (8 * key_bytes - passes * digit_bits <= kWordBits) return stored_as("Separate<unsigned>", 2 * kWordBytes);
+    return stored_as("Separate<unsigned long long>", 3 * kWordBytes);
   }
   /// Of the pass after so many: a tile of keys and positions, counts of every warp, one number for each value, sums of
   /// warps, the number of the tile.
@@ -165,8 +166,9 @@ class CudaSortMapping final : public SortMapping {
          .active = moves_apart}};
     if (works_ahead(device)) {
       parameters.push_back({.name = "ahead",
-                            .values = numbers({0, 1, 2}),
-                            .meaning = "rounds of tiles that are brought into the L2 cache before it is their turn",
+                            .values = numbers({0, 1}),
+                            .meaning = "rounds of tiles, a round `blocks` for each multiprocessor, that are brought "
+                                       "into the L2 cache before it is their turn",
                             .active = {}});
       parameters.push_back({.name = "launch",
                             .values = {std::string("ordered"), std::string("overlapped")},
@@ -234,7 +236,7 @@ class CudaSortMapping final : public SortMapping {
       const int to = int32(digit % 2), from = 1 - to;
       plan.launches.push_back(
           {.kernel = kernel(plan, pass_name(sizes, configuration, shape, digit)),
-           .grid = blocks(shape.numbers, sizes.block * sizes.items),
+           .grid = {.x = static_cast<unsigned>(sizes.tiles)},
            .block = {.x = static_cast<unsigned>(sizes.block)},
            .shared_bytes = sizes.pass_shared_bytes(digit),
            .arguments = {BufferArgument{first ? kSortKeys : moved + from}, BufferArgument{moved + 2 + from},

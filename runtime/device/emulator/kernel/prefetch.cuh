@@ -3,11 +3,12 @@
 
 namespace heddle {
 
-/// Nothing comes of it, but all of it has to be memory that could be loaded from.
-HEDDLE_CALL void bring_into_cache(const void* from, int bytes) {
-  for (int at = 0; at < bytes; at += 16) {
-    float unused;
-    heddle_emulator_calls->load(static_cast<const char*>(from) + at, &unused, sizeof unused, HEDDLE_AT);
+/// Nothing comes of it, but all of it has to be memory that could be loaded from. From the end on, where the address of
+/// the last piece is a multiple of 16 only if the size is one, too.
+HEDDLE_CALL void bring_range_into_cache(const void* from, int bytes) {
+  for (int end = bytes; end > 0; end -= 16) {
+    float unused[4];
+    heddle_emulator_calls->load(static_cast<const char*>(from) + end - 16, unused, sizeof unused, HEDDLE_AT);
   }
 }
 
