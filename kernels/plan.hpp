@@ -70,6 +70,8 @@ struct Plan {
 
   /// Index of the buffer called `name`; throws std::out_of_range.
   [[nodiscard]] int buffer(std::string_view name) const;
+  /// Index of `instance` among the kernels; the last one after it was added, if it was not there.
+  [[nodiscard]] int kernel(const KernelInstance& instance);
 };
 
 }  // namespace heddle

@@ -217,13 +217,13 @@ class CudaSortMapping final : public SortMapping {
       return Extent{.x = std::min(kLightBlocks, blocks(work, of_block).x)};
     };
 
-    plan.launches.push_back({.kernel = kernel(plan, "heddle::fuzzy::sort_begin"),
+    plan.launches.push_back({.kernel = plan.kernel("heddle::fuzzy::sort_begin"),
                              .grid = few(state_words, kLightThreads),
                              .block = {.x = kLightThreads},
                              .arguments = {word(0), state_words}});
     plan.launches.push_back(
-        {.kernel = kernel(plan, fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape),
-                                            kLightThreads, kCountedByThread, sizes.digit_bits)),
+        {.kernel = plan.kernel(fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape), kLightThreads,
+                                           kCountedByThread, sizes.digit_bits)),
          .grid = few(shape.numbers, kLightThreads * kCountedByThread),
          .block = {.x = kLightThreads},
          .shared_bytes = sizes.count_shared_bytes(),
@@ -235,7 +235,7 @@ class CudaSortMapping final : public SortMapping {
       const bool first = digit == 0, last = digit == sizes.digits - 1;
       const int to = int32(digit % 2), from = 1 - to;
       plan.launches.push_back(
-          {.kernel = kernel(plan, pass_name(sizes, configuration, shape, digit)),
+          {.kernel = plan.kernel(pass_name(sizes, configuration, shape, digit)),
            .grid = {.x = static_cast<unsigned>(sizes.tiles)},
            .block = {.x = static_cast<unsigned>(sizes.block)},
            .shared_bytes = sizes.pass_shared_bytes(digit),
@@ -256,13 +256,6 @@ class CudaSortMapping final : public SortMapping {
   static Extent blocks(std::int64_t work, std::int64_t of_block) {
     return {.x = static_cast<unsigned>(divided_up(work, of_block))};
   }
-  /// Its number in the plan, of which it becomes part. Passes between the same forms share a kernel.
-  static int kernel(Plan& plan, const std::string& name) {
-    const auto found = std::ranges::find(plan.kernels, KernelInstance(name));
-    const auto number = int32(found - plan.kernels.begin());
-    if (found == plan.kernels.end()) plan.kernels.emplace_back(name);
-    return number;
-  }
   static std::string pass_name(const SortSizes& sizes, const Configuration& configuration, const ArrayShape& shape,
                                std::int64_t digit) {
     const bool moves = digit == sizes.digits - 1 && !moves_apart(configuration);
@@ -278,8 +271,8 @@ class CudaSortMapping final : public SortMapping {
     const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
     Extent grid = blocks(shape.numbers * of_number, gather_block * gather_count);
     if (shape.layout == kCuts) grid.y = static_cast<unsigned>(shape.components());
-    plan.launches.push_back({.kernel = kernel(plan, fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width,
-                                                                of_number, gather_block, gather_count)),
+    plan.launches.push_back({.kernel = plan.kernel(fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width,
+                                                               of_number, gather_block, gather_count)),
                              .grid = grid,
                              .block = {.x = static_cast<unsigned>(gather_block)},
                              .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions},

@@ -136,10 +136,7 @@ class Writer {
   }
   void launch(const std::string& kernel, const Extent& grid, const Extent& block, std::int64_t shared_bytes,
               std::vector<Argument> arguments) {
-    const auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), KernelInstance(kernel));
-    const auto index = static_cast<int>(known - plan_.kernels.begin());
-    if (known == plan_.kernels.end()) plan_.kernels.emplace_back(kernel);
-    plan_.launches.push_back({.kernel = index,
+    plan_.launches.push_back({.kernel = plan_.kernel(kernel),
                               .grid = grid,
                               .block = block,
                               .shared_bytes = shared_bytes,

@@ -1,6 +1,5 @@
 #include "heddle/kernels/tsk/cuda/plan_writer.hpp"
 
-#include <algorithm>
 
 #include "heddle/kernels/tsk/cuda/shapes.hpp"
 #include "heddle/kernels/tsk/mapping.hpp"
@@ -33,13 +32,9 @@ Argument PlanWriter::at(std::string_view buffer, std::int64_t offset) const {
 
 Launch& PlanWriter::launch(const std::string& kernel, const Geometry& geometry, std::vector<Argument> arguments,
                            const std::vector<std::int64_t>& numbers) {
-  const std::string expression = "heddle::" + kernel;
-  const auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), expression);
-  const auto index = static_cast<int>(known - plan_.kernels.begin());
-  if (known == plan_.kernels.end()) plan_.kernels.push_back(expression);
   for (const std::int64_t number : numbers) arguments.push_back(whole(number));
   const auto [x, y] = geometry.blocks;
-  plan_.launches.push_back({.kernel = index,
+  plan_.launches.push_back({.kernel = plan_.kernel("heddle::" + kernel),
                             .grid = {.x = static_cast<unsigned>(x), .y = static_cast<unsigned>(y)},
                             .block = {.x = static_cast<unsigned>(geometry.threads)},
                             .shared_bytes = geometry.shared_bytes,
