@@ -146,8 +146,9 @@ void lock(SQLite::Database& database) {
 
 TEST_CASE("Ctrl-C is heard while metrics are computed after the last epoch, and the model is there") {
   const Workplace place;
+  // So many rows to test with that their metrics take far longer than what a program may finish after a signal.
   const std::string data = place.write("data.csv", table(30, 2, 2, 1)),
-                    test = place.write("test.csv", table(15'000, 2, 2, 2));
+                    test = place.write("test.csv", table(40'000, 2, 2, 2));
   const Process process = place.start({"train", data, "--test", test, "--device", "emulator", "--epochs", "1",
                                        "--max-rules", "4", "--model", "m", "--metrics", "--log", "l"});
   place.wait_for(process.out, "us/sample");

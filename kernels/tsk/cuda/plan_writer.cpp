@@ -1,6 +1,5 @@
 #include "heddle/kernels/tsk/cuda/plan_writer.hpp"
 
-
 #include "heddle/kernels/tsk/cuda/shapes.hpp"
 #include "heddle/kernels/tsk/mapping.hpp"
 
