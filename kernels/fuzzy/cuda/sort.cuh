@@ -24,10 +24,10 @@
 // their order.
 #pragma once
 
-#include "heddle/kernels/common/copies.cuh"
 #include "heddle/kernels/common/exchange.cuh"
 #include "heddle/kernels/common/memory.cuh"
 #include "heddle/kernels/common/reduce.cuh"
+#include "heddle/kernels/common/streaming.cuh"
 #include "heddle/kernels/common/votes.cuh"
 #include "heddle/kernels/fuzzy/cuda/sort_sizes.cuh"
 
@@ -108,8 +108,6 @@ struct Packed {
   __device__ __forceinline__ static Word key(const void* words, int at) {
     return static_cast<const unsigned*>(words)[at];
   }
-  /// `key_bits`: how many bits are left of the keys.
-  __device__ __forceinline__ static unsigned position(unsigned word, int key_bits) { return word >> key_bits; }
   template <int DigitBits, class InWord>
   __device__ __forceinline__ static void write(void* words, unsigned*, unsigned to, InWord key, unsigned position,
                                                int key_bits) {
@@ -140,17 +138,21 @@ __global__ void sort_begin(unsigned* state, long long words) {
   }
 }
 
-/// Adds to `histogram`, [digit][value], how often each value of each digit occurs. Blocks take tiles in turns. Each
-/// counter in shared memory has `Copies`, so that not all lanes count in one word.
-template <class Real, int Block, int Items, int DigitBits, int Copies>
+/// Adds to `histogram`, [digit][value], how often each value of each digit occurs. Blocks take tiles in turns.
+template <class Real, int Block, int Items, int DigitBits>
 __global__ void __launch_bounds__(Block) sort_count(const Real* keys, unsigned* histogram, int count) {
   constexpr int kValues = 1 << DigitBits, kDigits = digits_of_key(sizeof(Real), DigitBits);
+  constexpr int kCopies = count_copies(sizeof(Real));
   SharedMemory shared;
-  unsigned* const counts = shared.take<unsigned>(kDigits * kValues * Copies);
-  for (int at = threadIdx.x; at < kDigits * kValues * Copies; at += Block) counts[at] = 0;
+  unsigned* const counts = shared.take<unsigned>(kDigits * kValues * kCopies);
+  for (int at = threadIdx.x; at < kDigits * kValues * kCopies; at += Block) counts[at] = 0;
+  // In this order: blocks of the next launch take their tiles' numbers before they wait, from counters that sort_begin
+  // has to have cleared.
+  wait_for_previous_launch();
+  let_next_launch_start();
   __syncthreads();
   // Neighbouring lanes count in words of their own: neighbouring keys often have the same digits.
-  const int copy = static_cast<int>(threadIdx.x) % Copies;
+  const int copy = static_cast<int>(threadIdx.x) % kCopies;
   for (int tile = blockIdx.x; tile * (Block * Items) < count; tile += gridDim.x) {
     const int first = tile * (Block * Items) + static_cast<int>(threadIdx.x);
     typename SortKey<Real>::Bits key[Items];
@@ -162,19 +164,15 @@ __global__ void __launch_bounds__(Block) sort_count(const Real* keys, unsigned* 
 #pragma unroll
       for (int digit = 0; digit < kDigits; ++digit) {
         const int value = static_cast<int>(digit_of<DigitBits>(key[i] >> (digit * DigitBits)));
-        atomicAdd(&counts[(digit * kValues + value) * Copies + copy], 1U);
+        atomicAdd(&counts[(digit * kValues + value) * kCopies + copy], 1U);
       }
     }
   }
-  // Only now is it needed what sort_begin has cleared. In this order: blocks of the next launch take their tiles'
-  // numbers before they wait, from counters that have to be clear.
-  wait_for_previous_launch();
-  let_next_launch_start();
   __syncthreads();
   for (int at = threadIdx.x; at < kDigits * kValues; at += Block) {
     unsigned sum = 0;
 #pragma unroll
-    for (int i = 0; i < Copies; ++i) sum += counts[at * Copies + i];
+    for (int i = 0; i < kCopies; ++i) sum += counts[at * kCopies + i];
     if (sum != 0) atomicAdd(&histogram[at], sum);
   }
 }
@@ -246,19 +244,9 @@ __device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile,
   return sum;
 }
 
-/// Starts to bring a number of so many words to shared memory, as a part of the thread's present group.
-template <int Words>
-__device__ __forceinline__ void start_number(float* shared_to, const float* from) {
-  if constexpr (Words == 4) {
-    start_wide_grouped_copy(shared_to, from);
-  } else {
-    start_grouped_copy(reinterpret_cast<Pack<Words>*>(shared_to), reinterpret_cast<const Pack<Words>*>(from));
-  }
-}
-
 /// Moves the keys and positions of one tile where the lowest digit of the keys belongs, and shifts it out: `key_bits`
 /// are left. `histogram` and `reports` are those of this digit. The last pass may move `numbers` of `Moved` words to
-/// `sorted` as well: they come to shared memory, to their keys' slots, while the tile waits for those before it.
+/// `sorted` as well.
 template <class In, class Out, int Block, int Blocks, int Items, int DigitBits, SameDigit Ranks, int Window, int Moved>
 __global__ void __launch_bounds__(Block, Blocks)
     sort_pass(const void* keys_in, const unsigned* positions_in, void* keys_out, unsigned* positions_out,
@@ -268,11 +256,9 @@ __global__ void __launch_bounds__(Block, Blocks)
   constexpr int kValues = 1 << DigitBits, kWarps = Block / kWarp, kTile = Block * Items;
   static_assert(Block % kWarp == 0 && Block >= kValues && kValues % kWarp == 0, "a thread for each value of a digit");
   SharedMemory shared;
-  // First the slots of the keys, [warp][value], and numbers when all keys have theirs.
-  unsigned* const slots = shared.take<unsigned>(words_in_turns(kWarps * kValues, kTile * Moved));
-  float* const here_numbers = reinterpret_cast<float*>(slots);
   Word* const keys = reinterpret_cast<Word*>(shared.take<unsigned>(kTile * static_cast<int>(sizeof(Word) / 4)));
   unsigned* const positions = shared.take<unsigned>(In::kPacked ? 0 : kTile);
+  unsigned* const slots = shared.take<unsigned>(kWarps * kValues);  // [warp][value]
   unsigned* const starts = shared.take<unsigned>(kValues);
   unsigned* const sums = shared.take<unsigned>(kWarps);
   unsigned* const common = shared.take<unsigned>(1);
@@ -336,34 +322,21 @@ __global__ void __launch_bounds__(Block, Blocks)
     slot[i] = taken + static_cast<unsigned>(__popc(same & ((1U << lane) - 1)));
     __syncwarp();
   }
-  // All go to their slots now: what is loaded for that takes its time while this tile waits for others.
-  const auto position_of = [&](Word word, int at) {  // at: of the tile as it came
-    if constexpr (In::kPacked) {
-      return In::position(word, key_bits + DigitBits);
-    } else {
-      return In::position(positions_in, from + at);
-    }
-  };
-  const auto place = [&](int i, int at) {
-    const unsigned position = position_of(key[i], at);
-    if constexpr (!In::kPacked) positions[slot[i]] = position;
-    if constexpr (Moved > 0) {
-      start_number<Moved>(here_numbers + slot[i] * Moved, numbers + position * static_cast<long long>(Moved));
-    }
-  };
+  // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
-  if constexpr (Moved > 0) __syncthreads();  // all keys have their slots
-  if (whole) {
+  if constexpr (!In::kPacked) {
+    if (whole) {
 #pragma unroll
-    for (int i = 0; i < Items; ++i) place(i, first + i * kWarp);
-  } else {
+      for (int i = 0; i < Items; ++i) positions[slot[i]] = In::position(positions_in, from + first + i * kWarp);
+    } else {
 #pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      if (first + i * kWarp < here) place(i, first + i * kWarp);
+      for (int i = 0; i < Items; ++i) {
+        const int at = first + i * kWarp;
+        positions[slot[i]] = at < here ? In::position(positions_in, from + at) : 0;
+      }
     }
   }
-  end_group();
 
   unsigned of_all = thread < kValues && tile == 0 ? histogram[thread] : 0;
   if (tile == 0) {
@@ -375,22 +348,43 @@ __global__ void __launch_bounds__(Block, Blocks)
     post_word(report, kUpToTile | (of_all + of_value));
     starts[thread] = of_all - start;
   }
-  groups_arrived<0>();
   __syncthreads();
 
+  const auto position_of = [&](Word word, int at) {
+    if constexpr (In::kPacked) {
+      return word >> (key_bits + DigitBits);
+    } else {
+      return positions[at];
+    }
+  };
   // Neighbouring threads have neighbouring keys of the sorted tile, most of which stay neighbours.
+  if constexpr (Moved > 0) {
+    // A few numbers in flight at a time, as many as there are registers for.
+    constexpr int kAtATime = 4;
+#pragma unroll 1
+    for (int i = 0; i < Items; i += kAtATime) {
+      Pack<Moved> number[kAtATime];
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const int at = thread + (i + k) * Block;
+        if (i + k < Items && at < here)
+          number[k] = load<Moved>(numbers + position_of(keys[at], at) * static_cast<long long>(Moved));
+      }
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const int at = thread + (i + k) * Block;
+        if (i + k >= Items || at >= here) continue;
+        const unsigned to = starts[digit_of<DigitBits>(keys[at])] + static_cast<unsigned>(at);
+        positions_out[to] = position_of(keys[at], at);
+        store<Moved>(sorted + to * static_cast<long long>(Moved), number[k]);
+      }
+    }
+    return;
+  }
   const auto move = [&](int at) {
     const Word moved = keys[at];
     const unsigned to = starts[digit_of<DigitBits>(moved)] + static_cast<unsigned>(at);
-    unsigned position;
-    if constexpr (In::kPacked) {
-      position = In::position(moved, key_bits + DigitBits);
-    } else {
-      position = positions[at];
-    }
-    Out::template write<DigitBits>(keys_out, positions_out, to, moved, position, key_bits);
-    if constexpr (Moved > 0)
-      store<Moved>(sorted + to * static_cast<long long>(Moved), load<Moved>(here_numbers + at * Moved));
+    Out::template write<DigitBits>(keys_out, positions_out, to, moved, position_of(moved, at), key_bits);
   };
   if (whole) {
 #pragma unroll
@@ -402,30 +396,39 @@ __global__ void __launch_bounds__(Block, Blocks)
 }
 
 /// sorted[i] = numbers[positions[i]]. A number is `OfNumber` packs of `Width` words that stand next to each other;
-/// there are `count` numbers. A thread moves `Items` packs. Numbers whose components are in arrays of their own:
-/// blockIdx.y is the component, and each array one of numbers.
+/// there are `count` numbers. A thread moves `Items` packs. blockIdx.y, of all parts of the first array, then those of
+/// the second one: numbers whose components are in arrays of their own are one array of numbers for each component, and
+/// of an array that is too large for the L2 cache, first those numbers move that stand in the first one of its `parts`.
+/// Many numbers share what a miss brings, and else few of them would be asked for before it has left the cache again.
 template <int Width, int OfNumber, int Block, int Items>
 __global__ void __launch_bounds__(Block)
-    sort_gather(const float* numbers, const unsigned* positions, float* sorted, int count) {
+    sort_gather(const float* numbers, const unsigned* positions, float* sorted, int parts, int count) {
   constexpr int kPacks = Block * Items;
-  const long long array = static_cast<long long>(blockIdx.y) * count * (OfNumber * Width);
+  constexpr unsigned kNone = ~0U;
+  const int component = static_cast<int>(blockIdx.y) / parts;
+  const unsigned of_part = static_cast<unsigned>((count + parts - 1) / parts), first = blockIdx.y % parts * of_part;
+  const long long array = static_cast<long long>(component) * count * (OfNumber * Width);
   const long long from = static_cast<long long>(blockIdx.x) * kPacks;
-  const int number = static_cast<int>(from / OfNumber), part = static_cast<int>(from % OfNumber);
+  const int number = static_cast<int>(from / OfNumber), rest = static_cast<int>(from % OfNumber);
   wait_for_previous_launch();
+  unsigned source[Items];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int at = number + (rest + static_cast<int>(threadIdx.x) + i * Block) / OfNumber;
+    source[i] = at < count ? load_once(positions + at) : kNone;
+  }
   Pack<Width> pack[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    const int at = part + static_cast<int>(threadIdx.x) + i * Block;
-    if (number + at / OfNumber < count) {
-      const long long source = positions[number + at / OfNumber];
-      pack[i] = load<Width>(numbers + array + (source * OfNumber + at % OfNumber) * Width);
+    const int at = (rest + static_cast<int>(threadIdx.x) + i * Block) % OfNumber;
+    if (source[i] - first < of_part) {
+      pack[i] = load<Width>(numbers + array + (source[i] * static_cast<long long>(OfNumber) + at) * Width);
     }
   }
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    const int at = part + static_cast<int>(threadIdx.x) + i * Block;
-    if (number + at / OfNumber < count) {
-      store<Width>(sorted + array + (static_cast<long long>(number) * OfNumber + at) * Width, pack[i]);
+    if (source[i] - first < of_part) {
+      store_once<Width>(sorted + array + (from + static_cast<int>(threadIdx.x) + i * Block) * Width, pack[i]);
     }
   }
 }

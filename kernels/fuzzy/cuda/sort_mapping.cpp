@@ -16,10 +16,7 @@ constexpr std::int64_t kWordBytes = 4;
 constexpr unsigned kLightThreads = 512;  // of a block of the kernels that only clear and count
 constexpr unsigned kLightBlocks = 512;   // at most
 constexpr std::int64_t kCountedByThread = 8;
-constexpr std::int64_t kCountBlocks = 3;       // blocks that count, at a multiprocessor
-constexpr std::int64_t kMostCopies = 16;       // of a counter: two lanes of a warp to each
-constexpr std::int64_t kReservedBytes = 1024;  // of shared memory, by CUDA for each block
-constexpr std::int64_t kMostDigits = 32;       // places for the tile that is taken next, one for each digit
+constexpr std::int64_t kMostDigits = 32;  // places for the tile that is taken next, one for each digit
 constexpr std::int64_t kWordBits = 32;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -31,27 +28,6 @@ constexpr std::string_view kApart = "apart", kInLastPass = "last_pass";
 bool launches_overlap(const DeviceIdentity& device) { return device.compute_capability() >= 90; }
 
 bool moves_apart(const Configuration& configuration) { return configuration.word("move") == kApart; }
-
-/// Words of a number that lie next to each other.
-std::int64_t words_together(const ArrayShape& shape) {
-  return (shape.layout == kNumbers ? shape.components() : 1) * (shape.bits / 32);
-}
-
-/// Whether a thread can move a whole number at once.
-bool is_one_pack(const ArrayShape& shape) {
-  const std::int64_t words = words_together(shape);
-  return shape.layout == kNumbers && (words == 1 || words == 2 || words == 4);
-}
-
-/// Words of a number that the last pass moves.
-std::int64_t moved_words(const Configuration& configuration, const ArrayShape& shape) {
-  return moves_apart(configuration) ? 0 : words_together(shape);
-}
-
-/// Bytes of shared memory for each of so many blocks that are to be at a multiprocessor together.
-std::int64_t room_for(std::int64_t blocks, const DeviceIdentity& device) {
-  return (device.local_bytes + kReservedBytes) / blocks - kReservedBytes;
-}
 
 /// How keys and positions are stored before, between and after the passes: what sort.cuh calls it, and the bytes of a
 /// key and its position in shared memory.
@@ -89,26 +65,14 @@ struct SortSizes {
     if (8 * key_bytes - passes * digit_bits <= kWordBits) return stored_as("Separate<unsigned>", 2 * kWordBytes);
     return stored_as("Separate<unsigned long long>", 3 * kWordBytes);
   }
-  /// Of the pass after so many: counts of every warp, or a tile of numbers of `moved` words later; a tile of keys and
-  /// positions; one number for each value; sums of warps; the number of the tile.
-  [[nodiscard]] std::int64_t pass_shared_bytes(std::int64_t passes, std::int64_t moved) const {
+  /// Of the pass after so many: a tile of keys and positions, counts of every warp, one number for each value, sums of
+  /// warps, the number of the tile.
+  [[nodiscard]] std::int64_t pass_shared_bytes(std::int64_t passes) const {
     const std::int64_t warps = block / cuda::kWarp;
-    return block * items * form(passes).item_bytes +
-           kWordBytes * (words_in_turns(static_cast<int>(warps * values), static_cast<int>(block * items * moved)) +
-                         values + warps + 1);
+    return block * items * form(passes).item_bytes + kWordBytes * (warps * values + values + warps + 1);
   }
-  /// Of any pass, if the last one moves numbers of `moved` words.
-  [[nodiscard]] std::int64_t most_shared_bytes(std::int64_t moved) const {
-    return std::max(pass_shared_bytes(0, 0), pass_shared_bytes(digits - 1, moved));
-  }
-  [[nodiscard]] std::int64_t count_shared_bytes(std::int64_t copies) const {
-    return kWordBytes * digits * values * copies;
-  }
-  /// As many copies of each counter as leave room for the blocks of a multiprocessor that count.
-  [[nodiscard]] std::int64_t count_copies(const DeviceIdentity& device) const {
-    std::int64_t copies = kMostCopies;
-    while (copies > 1 && count_shared_bytes(copies) > room_for(kCountBlocks, device)) copies /= 2;
-    return copies;
+  [[nodiscard]] std::int64_t count_shared_bytes() const {
+    return kWordBytes * digits * values * count_copies(static_cast<int>(key_bytes));
   }
   // In words of the buffer "state".
   [[nodiscard]] std::int64_t histogram(std::int64_t digit) const { return kMostDigits + digit * values; }
@@ -143,8 +107,7 @@ class CudaSortMapping final : public SortMapping {
                            .last = "digit_bits",
                            .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity& on) {
                              const SortSizes sizes(c, shape_of(p, encoding, p.at("numbers")));
-                             return sizes.most_shared_bytes(0) <= on.local_bytes &&
-                                    sizes.count_shared_bytes(1) <= on.local_bytes;
+                             return std::max(sizes.pass_shared_bytes(0), sizes.count_shared_bytes()) <= on.local_bytes;
                            }});
     constraints.push_back({.name = "gather_width divides what lies next to each other",
                            .last = "gather_width",
@@ -159,12 +122,6 @@ class CudaSortMapping final : public SortMapping {
          .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity&) {
            return moves_apart(c) || is_one_pack(shape_of(p, encoding, p.at("numbers")));
          }});
-    constraints.push_back({.name = "a tile of numbers fits into shared memory",
-                           .last = "move",
-                           .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity& on) {
-                             const ArrayShape shape = shape_of(p, encoding, p.at("numbers"));
-                             return SortSizes(c, shape).most_shared_bytes(moved_words(c, shape)) <= on.local_bytes;
-                           }});
     std::vector<Parameter> parameters{
         {.name = "block_size",
          .values = numbers({512, 384, 256, 1024, 64}),
@@ -205,6 +162,10 @@ class CudaSortMapping final : public SortMapping {
         {.name = "gather_count",
          .values = numbers({4, 2, 1, 8}),
          .meaning = "loads of numbers that a thread has in flight",
+         .active = moves_apart},
+        {.name = "gather_parts",
+         .values = numbers({1, 2, 3}),
+         .meaning = "parts of an array, of which one after the other is in the L2 cache while its numbers move",
          .active = moves_apart}};
     if (launches_overlap(device)) {
       parameters.push_back({.name = "launch",
@@ -217,28 +178,27 @@ class CudaSortMapping final : public SortMapping {
 
   Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
                                       const ArrayShape& shape) const override {
-    const SearchSpace all = space(device, encoding);
+    const auto with = [&](const std::string& rest) { return space(device, encoding).parse(rest); };
     std::int64_t width = 4;
     while (words_together(shape) % width != 0) width /= 2;
-    const std::string move =
-        is_one_pack(shape) ? fmt::format("move={}", kInLastPass)
-                           : fmt::format("move={} gather_width={} gather_block=256 gather_count=2", kApart, width);
-    const std::string launch = launches_overlap(device) ? " launch=overlapped" : "";
-    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.md), and the next smaller tiles where two of them have
-    // no room at a multiprocessor.
-    Configuration chosen;
-    for (const std::string_view tile :
-         {"block_size=512 blocks=2 coarsen_count=16", "block_size=512 blocks=2 coarsen_count=10",
-          "block_size=512 blocks=2 coarsen_count=8", "block_size=256 blocks=2 coarsen_count=8"}) {
-      if (shape.is_double() && tile.ends_with("16")) continue;  // too few registers
-      chosen = all.parse(fmt::format("{} digit_bits=8 same_digit=votes look_back=4 {}{}", tile, move, launch));
-      if (SortSizes(chosen, shape).most_shared_bytes(moved_words(chosen, shape)) <= room_for(2, device)) break;
-    }
-    return chosen;
+    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.md); smaller where such a tile has no room.
+    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;
+    const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
+                                  : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
+                                                             : "block_size=512 blocks=2 coarsen_count=16";
+    const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4{}", pass,
+                                               launches_overlap(device) ? " launch=overlapped" : "");
+    // Numbers of 8 bytes move faster by a gather of their own: 508 us for 532 on an H200
+    // (bench/results/nvidia-h200/fuzzy_table_sort_*.csv).
+    const bool small = is_one_pack(shape) && words_together(shape) == 2;
+    if (small) width = 1;
+    if (is_one_pack(shape) && !small) return with(fmt::format("{} move={}", all_passes, kInLastPass));
+    return with(fmt::format("{} move={} gather_width={} gather_block=256 gather_count=2 gather_parts={}", all_passes,
+                            kApart, width, gather_parts(device, shape)));
   }
 
   void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape,
-           const DeviceIdentity& device) const override {
+           const DeviceIdentity&) const override {
     const SortSizes sizes(configuration, shape);
     const auto count = int32(shape.numbers);
     const int moved = kSortBuffers;  // keys and positions, twice each: passes go from one to the other
@@ -252,19 +212,20 @@ class CudaSortMapping final : public SortMapping {
     const std::int64_t state_words = sizes.reports(sizes.digits);
     plan.buffers.push_back({"state", state_words * kWordBytes, Role::scratch});
     const auto word = [&](std::int64_t at) { return BufferArgument{state, at * kWordBytes}; };
+    const auto few = [](std::int64_t work, std::int64_t of_block) {
+      return Extent{.x = std::min(kLightBlocks, blocks(work, of_block).x)};
+    };
 
     plan.launches.push_back({.kernel = plan.kernel("heddle::fuzzy::sort_begin"),
-                             .grid = {.x = std::min(kLightBlocks, blocks(state_words, kLightThreads).x)},
+                             .grid = few(state_words, kLightThreads),
                              .block = {.x = kLightThreads},
                              .arguments = {word(0), state_words}});
-    const std::int64_t copies = sizes.count_copies(device);
     plan.launches.push_back(
-        {.kernel = plan.kernel(fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}, {}>", real_name(shape),
-                                           kLightThreads, kCountedByThread, sizes.digit_bits, copies)),
-         .grid = {.x = std::min(static_cast<unsigned>(kCountBlocks * device.units),
-                                blocks(shape.numbers, kLightThreads * kCountedByThread).x)},
+        {.kernel = plan.kernel(fmt::format("heddle::fuzzy::sort_count<{}, {}, {}, {}>", real_name(shape), kLightThreads,
+                                           kCountedByThread, sizes.digit_bits)),
+         .grid = few(shape.numbers, kLightThreads * kCountedByThread),
          .block = {.x = kLightThreads},
-         .shared_bytes = sizes.count_shared_bytes(copies),
+         .shared_bytes = sizes.count_shared_bytes(),
          .arguments = {BufferArgument{kSortKeys}, word(sizes.histogram(0)), count}});
     for (std::int64_t digit = 0; digit < sizes.digits; ++digit) {
       const bool first = digit == 0, last = digit == sizes.digits - 1;
@@ -273,7 +234,7 @@ class CudaSortMapping final : public SortMapping {
           {.kernel = plan.kernel(pass_name(sizes, configuration, shape, digit)),
            .grid = {.x = static_cast<unsigned>(sizes.tiles)},
            .block = {.x = static_cast<unsigned>(sizes.block)},
-           .shared_bytes = sizes.pass_shared_bytes(digit, last ? moved_words(configuration, shape) : 0),
+           .shared_bytes = sizes.pass_shared_bytes(digit),
            .arguments = {BufferArgument{first ? kSortKeys : moved + from}, BufferArgument{moved + 2 + from},
                          BufferArgument{moved + to}, BufferArgument{last ? kSortPositions : moved + 2 + to},
                          word(sizes.histogram(digit)), word(digit), word(sizes.reports(digit)),
@@ -293,11 +254,11 @@ class CudaSortMapping final : public SortMapping {
   }
   static std::string pass_name(const SortSizes& sizes, const Configuration& configuration, const ArrayShape& shape,
                                std::int64_t digit) {
+    const bool moves = digit == sizes.digits - 1 && !moves_apart(configuration);
     return fmt::format("heddle::fuzzy::sort_pass<{}, {}, {}, {}, {}, {}, heddle::fuzzy::SameDigit::{}, {}, {}>",
                        sizes.form(digit).name, sizes.form(digit + 1).name, sizes.block, configuration.number("blocks"),
                        sizes.items, sizes.digit_bits, configuration.word("same_digit"),
-                       configuration.number("look_back"),
-                       digit == sizes.digits - 1 ? moved_words(configuration, shape) : 0);
+                       configuration.number("look_back"), moves ? words_together(shape) : 0);
   }
   /// The launch that moves numbers.
   static void add_gather(Plan& plan, const Configuration& configuration, const ArrayShape& shape) {
@@ -305,13 +266,32 @@ class CudaSortMapping final : public SortMapping {
                        gather_block = configuration.number("gather_block");
     const std::int64_t of_number = words_together(shape) / width, gather_count = configuration.number("gather_count");
     Extent grid = blocks(shape.numbers * of_number, gather_block * gather_count);
-    if (shape.layout == kCuts) grid.y = static_cast<unsigned>(shape.components());
+    const std::int64_t parts = configuration.number("gather_parts");
+    grid.y = static_cast<unsigned>(parts * (shape.layout == kCuts ? shape.components() : 1));
     plan.launches.push_back({.kernel = plan.kernel(fmt::format("heddle::fuzzy::sort_gather<{}, {}, {}, {}>", width,
                                                                of_number, gather_block, gather_count)),
                              .grid = grid,
                              .block = {.x = static_cast<unsigned>(gather_block)},
                              .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions},
-                                           BufferArgument{kSorted}, int32(shape.numbers)}});
+                                           BufferArgument{kSorted}, int32(parts), int32(shape.numbers)}});
+  }
+  /// Parts of an array that the cache keeps while all blocks ask for their numbers: an H200 behaves as if it had half
+  /// of its L2 cache for that. Only of an array of which a miss brings many numbers: from 16 bytes a number on, parts
+  /// made the gather slower there (docs/performance.md, "Sort").
+  [[nodiscard]] static std::int64_t gather_parts(const DeviceIdentity& device, const ArrayShape& shape) {
+    constexpr std::int64_t kMostParts = 3, kFewWords = 2;
+    if (words_together(shape) > kFewWords || device.cache_bytes == 0) return 1;
+    const std::int64_t bytes = shape.numbers * words_together(shape) * kWordBytes, room = device.cache_bytes / 2;
+    return std::clamp((bytes + room / 2) / room, std::int64_t{1}, kMostParts);
+  }
+  /// Words of a number that lie next to each other.
+  [[nodiscard]] static std::int64_t words_together(const ArrayShape& shape) {
+    return (shape.layout == kNumbers ? shape.components() : 1) * (shape.bits / 32);
+  }
+  /// Whether a thread can move a whole number at once.
+  [[nodiscard]] static bool is_one_pack(const ArrayShape& shape) {
+    const std::int64_t words = words_together(shape);
+    return shape.layout == kNumbers && (words == 1 || words == 2 || words == 4);
   }
 };
 

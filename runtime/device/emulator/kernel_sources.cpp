@@ -11,7 +11,8 @@ std::vector<SourceFile> emulator_sources() {
     for (const std::string_view replaced :
          {"heddle/kernels/common/barriers.cuh", "heddle/kernels/common/byte_matrix.cuh",
           "heddle/kernels/common/copies.cuh", "heddle/kernels/common/exchange.cuh", "heddle/kernels/common/matrix.cuh",
-          "heddle/kernels/common/memory.cuh", "heddle/kernels/common/votes.cuh"}) {
+          "heddle/kernels/common/memory.cuh", "heddle/kernels/common/streaming.cuh",
+          "heddle/kernels/common/votes.cuh"}) {
       if (without_folder(file.name) == without_folder(replaced)) file.name = replaced;
     }
   }
