@@ -218,28 +218,36 @@ __device__ __forceinline__ unsigned sum_before(unsigned value, unsigned* sums) {
 // before it. 0: nothing yet.
 constexpr unsigned kOfTile = 1U << 30U, kUpToTile = 2U << 30U, kReported = kOfTile - 1;
 
-/// How many keys of all tiles before `tile` have a value of a digit. `reports`: of this value, `pitch` words apart.
-/// Looks at `Window` tiles at a time.
+/// What `Window` tiles have reported of one value of a digit: the tile `last`, and those before it.
 template <int Window>
-__device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile, int pitch) {
+struct Reports {
+  unsigned of[Window];
+  /// `reports`: of this value, `pitch` words apart.
+  __device__ __forceinline__ void look(const unsigned* reports, int last, int pitch) {
+#pragma unroll
+    for (int i = 0; i < Window; ++i) of[i] = look_word(reports + static_cast<long long>(max(last - i, 0)) * pitch);
+  }
+};
+
+/// How many keys of all tiles before `tile` have a value of a digit. `seen`: what was reported a while ago.
+template <int Window>
+__device__ __forceinline__ unsigned look_back(const unsigned* reports, int tile, int pitch, Reports<Window> seen) {
   unsigned sum = 0;
   Patience patience;
   for (int last = tile - 1; last >= 0;) {
-    unsigned seen[Window];
-#pragma unroll
-    for (int i = 0; i < Window; ++i) seen[i] = look_word(reports + static_cast<long long>(max(last - i, 0)) * pitch);
     int met = 0;
 #pragma unroll
     for (int i = 0; i < Window; ++i) {
-      if (met != i || seen[i] == 0) continue;
+      if (met != i || seen.of[i] == 0) continue;
       ++met;
-      sum += seen[i] & kReported;
+      sum += seen.of[i] & kReported;
       // Nothing before a tile that has counted all before it: as if the first tile had been met.
-      if ((seen[i] & kUpToTile) != 0) last = -1, met = Window + 1;
+      if ((seen.of[i] & kUpToTile) != 0) last = -1, met = Window + 1;
     }
     if (met <= Window) last -= met;
     // Tiles are taken in their order, so that those before this one are at work: this never happens.
     if (met == 0 && patience.exhausted()) __trap();
+    if (last >= 0) seen.look(reports, last, pitch);
   }
   return sum;
 }
@@ -290,10 +298,10 @@ __global__ void __launch_bounds__(Block, Blocks)
   __syncthreads();
 
   // Thread v: how many keys of the tile have the value v. Reported as soon as it is known, since others wait for it.
-  unsigned of_value = 0;
+  unsigned of_value = 0, of_warp[kWarps];
   if (thread < kValues) {
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) of_value += slots[w * kValues + thread];
+    for (int w = 0; w < kWarps; ++w) of_value += of_warp[w] = slots[w * kValues + thread];
   }
   unsigned* const report = reports + static_cast<long long>(tile) * kValues + thread;
   if (thread < kValues && tile != 0) post_word(report, kOfTile | of_value);
@@ -302,9 +310,8 @@ __global__ void __launch_bounds__(Block, Blocks)
     unsigned slot = start;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      const unsigned of_warp = slots[w * kValues + thread];
       slots[w * kValues + thread] = slot;
-      slot += of_warp;
+      slot += of_warp[w];
     }
   }
   __syncthreads();
@@ -322,7 +329,10 @@ __global__ void __launch_bounds__(Block, Blocks)
     slot[i] = taken + static_cast<unsigned>(__popc(same & ((1U << lane) - 1)));
     __syncwarp();
   }
-  // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
+  // What tiles before this one have reported is on its way meanwhile.
+  Reports<Window> seen;
+  if (thread < kValues) seen.look(reports + thread, tile - 1, kValues);
+    // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
   if constexpr (!In::kPacked) {
@@ -342,7 +352,7 @@ __global__ void __launch_bounds__(Block, Blocks)
   if (tile == 0) {
     of_all = sum_before<kValues>(of_all, sums);
   } else if (thread < kValues) {
-    of_all = look_back<Window>(reports + thread, tile, kValues);
+    of_all = look_back<Window>(reports + thread, tile, kValues, seen);
   }
   if (thread < kValues) {
     post_word(report, kUpToTile | (of_all + of_value));

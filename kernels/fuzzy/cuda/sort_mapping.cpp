@@ -132,7 +132,7 @@ class CudaSortMapping final : public SortMapping {
          .meaning = "blocks of a pass that a multiprocessor has registers for",
          .active = {}},
         {.name = "coarsen_count",
-         .values = numbers({16, 12, 10, 20, 24, 8, 4}),
+         .values = numbers({16, 19, 10, 12, 20, 8, 11, 15, 18, 14, 24, 4}),
          .meaning = "keys of a thread; a tile of a pass has those of a block",
          .active = {}},
         {.name = "digit_bits",
@@ -178,23 +178,21 @@ class CudaSortMapping final : public SortMapping {
 
   Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
                                       const ArrayShape& shape) const override {
-    const auto with = [&](const std::string& rest) { return space(device, encoding).parse(rest); };
-    std::int64_t width = 4;
-    while (words_together(shape) % width != 0) width /= 2;
-    // Fastest on an H200 (bench/results/nvidia-h200/fuzzy_sort.md); smaller where such a tile has no room.
-    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;
-    const std::string_view pass = device.local_bytes < kRoom ? "block_size=256 blocks=2 coarsen_count=8"
-                                  : shape.is_double()        ? "block_size=512 blocks=2 coarsen_count=10"
-                                                             : "block_size=512 blocks=2 coarsen_count=16";
-    const std::string all_passes = fmt::format("{} digit_bits=8 same_digit=votes look_back=4{}", pass,
-                                               launches_overlap(device) ? " launch=overlapped" : "");
-    // Numbers of 8 bytes move faster by a gather of their own: 508 us for 532 on an H200
-    // (bench/results/nvidia-h200/fuzzy_table_sort_*.csv).
-    const bool small = is_one_pack(shape) && words_together(shape) == 2;
-    if (small) width = 1;
-    if (is_one_pack(shape) && !small) return with(fmt::format("{} move={}", all_passes, kInLastPass));
-    return with(fmt::format("{} move={} gather_width={} gather_block=256 gather_count=2 gather_parts={}", all_passes,
-                            kApart, width, gather_parts(device, shape)));
+    const SearchSpace all = space(device, encoding);
+    std::string rest = " digit_bits=8 same_digit=votes look_back=4";
+    // What was fastest on an H200 (docs/performance.md, "Sort"). Numbers of 8 bytes are faster moved apart.
+    constexpr std::int64_t kSmall = 2;
+    if (is_one_pack(shape) && words_together(shape) != kSmall) {
+      rest += fmt::format(" move={}", kInLastPass);
+    } else {
+      std::int64_t width = 4;
+      while (words_together(shape) % width != 0) width /= 2;
+      const std::int64_t parts = gather_parts(device, shape);
+      rest += fmt::format(" move={} gather_width={} gather_block=256 gather_count={} gather_parts={}", kApart, width,
+                          parts > 1 ? 4 : 2, parts);
+    }
+    if (launches_overlap(device)) rest += " launch=overlapped";
+    return all.parse(default_tile(device, shape) + rest);
   }
 
   void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape,
@@ -275,14 +273,34 @@ class CudaSortMapping final : public SortMapping {
                              .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions},
                                            BufferArgument{kSorted}, int32(parts), int32(shape.numbers)}});
   }
-  /// Parts of an array that the cache keeps while all blocks ask for their numbers: an H200 behaves as if it had half
-  /// of its L2 cache for that. Only of an array of which a miss brings many numbers: from 16 bytes a number on, parts
-  /// made the gather slower there (docs/performance.md, "Sort").
+  /// Threads of a block and keys of a thread. All blocks of a pass that are at work together take about as long, so
+  /// that the time is that of whole rounds, which a few keys more or less of a thread may save.
+  [[nodiscard]] static std::string default_tile(const DeviceIdentity& device, const ArrayShape& shape) {
+    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;  // of shared memory for larger tiles
+    constexpr std::int64_t kBlocks = 2;
+    // A tile takes this long whatever its size: that of so many keys of a thread on an H200.
+    constexpr std::int64_t kOverhead = 3;
+    const bool large = device.local_bytes >= kRoom;
+    const std::int64_t block = large ? 512 : 256;
+    // From what registers have room for on.
+    const std::vector<std::int64_t> items = !large ? std::vector<std::int64_t>{8, 4}
+                                            : shape.is_double()
+                                                ? std::vector<std::int64_t>{11, 10, 8, 4}
+                                                : std::vector<std::int64_t>{20, 19, 18, 16, 15, 14, 12, 10, 8, 4};
+    const auto time = [&](std::int64_t count) {
+      return divided_up(divided_up(shape.numbers, block * count), kBlocks * device.units) * (count + kOverhead);
+    };
+    const std::int64_t fastest = *std::ranges::min_element(items, {}, time);
+    return fmt::format("block_size={} blocks={} coarsen_count={}", block, kBlocks, fastest);
+  }
+  /// Parts of an array that the L2 cache keeps while all blocks ask for their numbers: an H200 behaves as if it had
+  /// half of its cache for that. Only where a miss brings many numbers, and an array has few parts: else the gather
+  /// gets slower.
   [[nodiscard]] static std::int64_t gather_parts(const DeviceIdentity& device, const ArrayShape& shape) {
-    constexpr std::int64_t kMostParts = 3, kFewWords = 2;
-    if (words_together(shape) > kFewWords || device.cache_bytes == 0) return 1;
+    constexpr std::int64_t kMostParts = 3, kMostWords = 2;
     const std::int64_t bytes = shape.numbers * words_together(shape) * kWordBytes, room = device.cache_bytes / 2;
-    return std::clamp((bytes + room / 2) / room, std::int64_t{1}, kMostParts);
+    if (words_together(shape) > kMostWords || room == 0 || bytes > kMostParts * room) return 1;
+    return divided_up(bytes, room);
   }
   /// Words of a number that lie next to each other.
   [[nodiscard]] static std::int64_t words_together(const ArrayShape& shape) {
