@@ -273,25 +273,27 @@ class CudaSortMapping final : public SortMapping {
                              .arguments = {BufferArgument{kSortNumbers}, BufferArgument{kSortPositions},
                                            BufferArgument{kSorted}, int32(parts), int32(shape.numbers)}});
   }
-  /// Threads of a block and keys of a thread. All blocks of a pass that are at work together take about as long, so
-  /// that the time is that of whole rounds, which a few keys more or less of a thread may save.
+  /// Threads of a block and keys of a thread. All blocks that are at work together take about as long, so that the time
+  /// is that of whole rounds, and a few keys more or less for a thread may save one. What is measured: an H200.
   [[nodiscard]] static std::string default_tile(const DeviceIdentity& device, const ArrayShape& shape) {
     constexpr std::int64_t kRoom = std::int64_t{96} << 10U;  // of shared memory for larger tiles
-    constexpr std::int64_t kBlocks = 2;
-    // A tile takes this long whatever its size: that of so many keys of a thread on an H200.
-    constexpr std::int64_t kOverhead = 3;
-    const bool large = device.local_bytes >= kRoom;
-    const std::int64_t block = large ? 512 : 256;
-    // From what registers have room for on.
-    const std::vector<std::int64_t> items = !large ? std::vector<std::int64_t>{8, 4}
-                                            : shape.is_double()
-                                                ? std::vector<std::int64_t>{11, 10, 8, 4}
-                                                : std::vector<std::int64_t>{20, 19, 18, 16, 15, 14, 12, 10, 8, 4};
-    const auto time = [&](std::int64_t count) {
-      return divided_up(divided_up(shape.numbers, block * count), kBlocks * device.units) * (count + kOverhead);
+    constexpr double kOverhead = 3;  // of a tile of any size, as the time that so many keys of a thread take
+    constexpr double kHalf = 0.6;    // of the time of a round, where each multiprocessor has only one block
+    struct Tiles {
+      std::int64_t block;
+      std::vector<std::int64_t> items;  // from what registers have room for on
     };
-    const std::int64_t fastest = *std::ranges::min_element(items, {}, time);
-    return fmt::format("block_size={} blocks={} coarsen_count={}", block, kBlocks, fastest);
+    const Tiles tiles = device.local_bytes < kRoom ? Tiles{256, {8, 4}}
+                        : shape.is_double()        ? Tiles{384, {18, 16, 15, 14, 12, 10, 8, 4}}
+                                                   : Tiles{512, {20, 19, 18, 16, 15, 14, 12, 10, 8, 4}};
+    const auto time = [&](std::int64_t items) {
+      const std::int64_t count = divided_up(shape.numbers, tiles.block * items), round = 2 * device.units;
+      const std::int64_t rest = count % round;
+      const double rounds = static_cast<double>(count / round) + (rest == 0 ? 0.0 : rest <= device.units ? kHalf : 1.0);
+      return rounds * (static_cast<double>(items) + kOverhead);
+    };
+    return fmt::format("block_size={} blocks=2 coarsen_count={}", tiles.block,
+                       *std::ranges::min_element(tiles.items, {}, time));
   }
   /// Parts of an array that the L2 cache keeps while all blocks ask for their numbers: an H200 behaves as if it had
   /// half of its cache for that. Only where a miss brings many numbers, and an array has few parts: else the gather
