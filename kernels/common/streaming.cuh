@@ -6,8 +6,11 @@
 
 namespace heddle {
 
+/// Not before wait_for_previous_launch(), though the compiler might move an ordinary load there: CUDA's call is
+/// volatile.
 __device__ __forceinline__ unsigned load_once(const unsigned* from) { return __ldcs(from); }
 
+/// `to` is a multiple of 4 * Width bytes.
 template <int Width>
 __device__ __forceinline__ void store_once(float* to, const Pack<Width>& pack) {
   static_assert(Width == 1 || Width == 2 || Width == 4, "one access");

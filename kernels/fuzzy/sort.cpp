@@ -103,7 +103,7 @@ class SortFamily final : public ArrayFamily {
                     {"sorted", array.bytes(), Role::output},
                     {"positions", array.numbers * 4, Role::output}};
     plan.samples = 1;
-    mapping(device.backend).add(plan, configuration, array, device);
+    mapping(device.backend).add(plan, configuration, array);
     return plan;
   }
   HostImage contents(const Problem& problem, std::uint64_t seed, NumberKind kind) const override {

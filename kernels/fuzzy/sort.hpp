@@ -27,8 +27,7 @@ class SortMapping {
   [[nodiscard]] virtual Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
                                                             const ArrayShape& shape) const = 0;
   /// Adds scratch buffers, kernels and launches to a plan that has sort_buffers().
-  virtual void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape,
-                   const DeviceIdentity& device) const = 0;
+  virtual void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const = 0;
 };
 [[nodiscard]] const SortMapping& cpu_sort_mapping();
 [[nodiscard]] const SortMapping& cuda_sort_mapping();

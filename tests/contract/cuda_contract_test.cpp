@@ -61,6 +61,18 @@ TEST_CASE("a GPU sorts as many numbers as leave room for the last digit of a key
   }
 }
 
+TEST_CASE("a GPU moves numbers in the parts of their array that are untuned") {
+  CudaDevice device(0);
+  const KernelFamily& family = fuzzy::sort_family(fuzzy::Encoding::lower_upper);
+  // Of two floats: a bit less than three halves of the cache.
+  const std::int64_t numbers = device.identity().cache_bytes / 2 / 8 * 29 / 10 + 1;
+  const Problem problem = Problem::from(family.axes(), {numbers, 1, 32, fuzzy::kNumbers});
+  const Configuration untuned = family.default_configuration(device.identity(), problem);
+  REQUIRE(untuned.number("gather_parts") == 3);
+  const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
+  CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+}
+
 TEST_CASE("wrong kernels are found on a GPU, for every scheme") {
   CudaDevice device(0);
   find_wrong_kernels(device);

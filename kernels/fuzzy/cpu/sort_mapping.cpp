@@ -35,8 +35,7 @@ class CpuSortMapping final : public SortMapping {
     return space(device, encoding)
         .parse(fmt::format("digit_bits=8 threads={}", shape.numbers > kWorthSharing ? cores_for_sort(device) : 1));
   }
-  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape,
-           const DeviceIdentity&) const override {
+  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
     const std::int64_t digit_bits = configuration.number("digit_bits"), threads = configuration.number("threads");
     const std::int64_t item_bytes = shape.is_double() ? 16 : 8;
     plan.kernels = {fmt::format("heddle::fuzzy::cpu::sort<{}, {}>", real_name(shape), digit_bits)};

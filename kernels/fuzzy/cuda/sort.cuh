@@ -301,7 +301,10 @@ __global__ void __launch_bounds__(Block, Blocks)
   unsigned of_value = 0, of_warp[kWarps];
   if (thread < kValues) {
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) of_value += of_warp[w] = slots[w * kValues + thread];
+    for (int w = 0; w < kWarps; ++w) {
+      of_warp[w] = slots[w * kValues + thread];
+      of_value += of_warp[w];
+    }
   }
   unsigned* const report = reports + static_cast<long long>(tile) * kValues + thread;
   if (thread < kValues && tile != 0) post_word(report, kOfTile | of_value);
@@ -331,8 +334,10 @@ __global__ void __launch_bounds__(Block, Blocks)
   }
   // What tiles before this one have reported is on its way meanwhile.
   Reports<Window> seen;
-  if (thread < kValues) seen.look(reports + thread, tile - 1, kValues);
-    // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
+  if (thread < kValues) {
+    seen.look(reports + thread, tile - 1, kValues);
+  }
+  // Both go to their slots now: the loads of the positions take their time while this tile waits for others.
 #pragma unroll
   for (int i = 0; i < Items; ++i) keys[slot[i]] = key[i];
   if constexpr (!In::kPacked) {
@@ -406,10 +411,11 @@ __global__ void __launch_bounds__(Block, Blocks)
 }
 
 /// sorted[i] = numbers[positions[i]]. A number is `OfNumber` packs of `Width` words that stand next to each other;
-/// there are `count` numbers. A thread moves `Items` packs. blockIdx.y, of all parts of the first array, then those of
-/// the second one: numbers whose components are in arrays of their own are one array of numbers for each component, and
-/// of an array that is too large for the L2 cache, first those numbers move that stand in the first one of its `parts`.
-/// Many numbers share what a miss brings, and else few of them would be asked for before it has left the cache again.
+/// there are `count` numbers. A thread moves `Items` packs. Numbers whose components are in arrays of their own are one
+/// array of numbers for each component. Each array has `parts`, by where numbers come from: blockIdx.y is
+/// component * parts + part, and a block moves only those numbers of its tile that come from its part. Blocks begin in
+/// the order of blockIdx.y, so that all read from one part at a time, which the L2 cache can keep. What a miss brings
+/// holds several numbers, and one miss serves them all.
 template <int Width, int OfNumber, int Block, int Items>
 __global__ void __launch_bounds__(Block)
     sort_gather(const float* numbers, const unsigned* positions, float* sorted, int parts, int count) {
@@ -419,25 +425,27 @@ __global__ void __launch_bounds__(Block)
   const unsigned of_part = static_cast<unsigned>((count + parts - 1) / parts), first = blockIdx.y % parts * of_part;
   const long long array = static_cast<long long>(component) * count * (OfNumber * Width);
   const long long from = static_cast<long long>(blockIdx.x) * kPacks;
-  const int number = static_cast<int>(from / OfNumber), rest = static_cast<int>(from % OfNumber);
+  const int number = static_cast<int>(from / OfNumber), first_pack = static_cast<int>(from % OfNumber);
+  // What comes from before `first` is much larger than a part, since there are no negative numbers; kNone is, too.
+  const auto of_this_part = [&](unsigned source) { return source - first < of_part; };
   wait_for_previous_launch();
   unsigned source[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    const int at = number + (rest + static_cast<int>(threadIdx.x) + i * Block) / OfNumber;
+    const int at = number + (first_pack + static_cast<int>(threadIdx.x) + i * Block) / OfNumber;
     source[i] = at < count ? load_once(positions + at) : kNone;
   }
   Pack<Width> pack[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    const int at = (rest + static_cast<int>(threadIdx.x) + i * Block) % OfNumber;
-    if (source[i] - first < of_part) {
+    const int at = (first_pack + static_cast<int>(threadIdx.x) + i * Block) % OfNumber;
+    if (of_this_part(source[i])) {
       pack[i] = load<Width>(numbers + array + (source[i] * static_cast<long long>(OfNumber) + at) * Width);
     }
   }
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    if (source[i] - first < of_part) {
+    if (of_this_part(source[i])) {
       store_once<Width>(sorted + array + (from + static_cast<int>(threadIdx.x) + i * Block) * Width, pack[i]);
     }
   }

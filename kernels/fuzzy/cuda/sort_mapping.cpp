@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ constexpr unsigned kLightBlocks = 512;   // at most
 constexpr std::int64_t kCountedByThread = 8;
 constexpr std::int64_t kMostDigits = 32;  // places for the tile that is taken next, one for each digit
 constexpr std::int64_t kWordBits = 32;
+constexpr std::int64_t kDigitBits = 8;         // untuned
+constexpr std::int64_t kReservedBytes = 1024;  // of shared memory, which CUDA takes for each block
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -36,13 +39,15 @@ struct Form {
   std::int64_t item_bytes;
 };
 
-/// The sizes that follow from a configuration.
+/// The sizes that follow from threads of a block, keys of a thread and bits of a digit.
 struct SortSizes {
   SortSizes(const Configuration& c, const ArrayShape& array)
+      : SortSizes(c.number("block_size"), c.number("coarsen_count"), c.number("digit_bits"), array) {}
+  SortSizes(std::int64_t threads, std::int64_t keys, std::int64_t bits, const ArrayShape& array)
       : real(real_name(array)),
-        block(c.number("block_size")),
-        items(c.number("coarsen_count")),
-        digit_bits(c.number("digit_bits")),
+        block(threads),
+        items(keys),
+        digit_bits(bits),
         key_bytes(array.bits / 8),
         digits(digits_of_key(static_cast<int>(key_bytes), static_cast<int>(digit_bits))),
         values(std::int64_t{1} << digit_bits),
@@ -116,6 +121,12 @@ class CudaSortMapping final : public SortMapping {
                                     words_together(shape_of(p, encoding, p.at("numbers"))) % c.number("gather_width") ==
                                         0;
                            }});
+    constraints.push_back({.name = "parts are those of an array that the cache does not keep",
+                           .last = "gather_parts",
+                           .holds = [encoding](const Configuration& c, const Problem& p, const DeviceIdentity& on) {
+                             return !moves_apart(c) || c.number("gather_parts") == 1 ||
+                                    array_bytes(shape_of(p, encoding, p.at("numbers"))) > kept_bytes(on);
+                           }});
     constraints.push_back(
         {.name = "numbers that move in the last pass are 4, 8 or 16 bytes that lie next to each other",
          .last = "move",
@@ -169,7 +180,7 @@ class CudaSortMapping final : public SortMapping {
          .active = moves_apart}};
     if (launches_overlap(device)) {
       parameters.push_back({.name = "launch",
-                            .values = {std::string("overlapped"), std::string("ordered")},
+                            .values = {std::string("ordered"), std::string("overlapped")},
                             .meaning = "whether a launch is set up while the one before it runs",
                             .active = {}});
     }
@@ -179,10 +190,10 @@ class CudaSortMapping final : public SortMapping {
   Configuration default_configuration(const DeviceIdentity& device, Encoding encoding,
                                       const ArrayShape& shape) const override {
     const SearchSpace all = space(device, encoding);
-    std::string rest = " digit_bits=8 same_digit=votes look_back=4";
+    std::string rest = fmt::format(" digit_bits={} same_digit=votes look_back=4", kDigitBits);
     // What was fastest on an H200 (docs/performance.md, "Sort"). Numbers of 8 bytes are faster moved apart.
-    constexpr std::int64_t kSmall = 2;
-    if (is_one_pack(shape) && words_together(shape) != kSmall) {
+    constexpr std::int64_t kMovedApart = 2;  // words
+    if (is_one_pack(shape) && words_together(shape) != kMovedApart) {
       rest += fmt::format(" move={}", kInLastPass);
     } else {
       std::int64_t width = 4;
@@ -191,12 +202,12 @@ class CudaSortMapping final : public SortMapping {
       rest += fmt::format(" move={} gather_width={} gather_block=256 gather_count={} gather_parts={}", kApart, width,
                           parts > 1 ? 4 : 2, parts);
     }
-    if (launches_overlap(device)) rest += " launch=overlapped";
+    // Drivers before CUDA 12.3 know nothing of overlapping launches in a graph.
+    if (launches_overlap(device)) rest += " launch=ordered";
     return all.parse(default_tile(device, shape) + rest);
   }
 
-  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape,
-           const DeviceIdentity&) const override {
+  void add(Plan& plan, const Configuration& configuration, const ArrayShape& shape) const override {
     const SortSizes sizes(configuration, shape);
     const auto count = int32(shape.numbers);
     const int moved = kSortBuffers;  // keys and positions, twice each: passes go from one to the other
@@ -274,35 +285,48 @@ class CudaSortMapping final : public SortMapping {
                                            BufferArgument{kSorted}, int32(parts), int32(shape.numbers)}});
   }
   /// Threads of a block and keys of a thread. All blocks that are at work together take about as long, so that the time
-  /// is that of whole rounds, and a few keys more or less for a thread may save one. What is measured: an H200.
+  /// is that of whole rounds, and a few keys more or less for a thread may save one. The constants are of an H200
+  /// (docs/performance.md, "Sort").
   [[nodiscard]] static std::string default_tile(const DeviceIdentity& device, const ArrayShape& shape) {
-    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;  // of shared memory for larger tiles
-    constexpr double kOverhead = 3;  // of a tile of any size, as the time that so many keys of a thread take
-    constexpr double kHalf = 0.6;    // of the time of a round, where each multiprocessor has only one block
+    constexpr std::int64_t kBlocks = 2;                      // at a multiprocessor
+    constexpr std::int64_t kRoom = std::int64_t{96} << 10U;  // of shared memory, for blocks of many threads
+    // A tile of any size takes this long, as the time that so many keys of a thread take; and a block that has a
+    // multiprocessor to itself this part of its time.
+    constexpr double kOverhead = 3, kAlone = 0.6;
     struct Tiles {
       std::int64_t block;
-      std::vector<std::int64_t> items;  // from what registers have room for on
+      std::vector<std::int64_t> items;  // larger ones were not faster
     };
     const Tiles tiles = device.local_bytes < kRoom ? Tiles{256, {8, 4}}
                         : shape.is_double()        ? Tiles{384, {18, 16, 15, 14, 12, 10, 8, 4}}
                                                    : Tiles{512, {20, 19, 18, 16, 15, 14, 12, 10, 8, 4}};
+    const std::int64_t units = std::max<std::int64_t>(device.units, 1);
     const auto time = [&](std::int64_t items) {
-      const std::int64_t count = divided_up(shape.numbers, tiles.block * items), round = 2 * device.units;
-      const std::int64_t rest = count % round;
-      const double rounds = static_cast<double>(count / round) + (rest == 0 ? 0.0 : rest <= device.units ? kHalf : 1.0);
-      return rounds * (static_cast<double>(items) + kOverhead);
+      const SortSizes sizes(tiles.block, items, kDigitBits, shape);
+      const std::int64_t bytes = sizes.pass_shared_bytes(0);
+      if (bytes > device.local_bytes) return std::numeric_limits<double>::infinity();
+      const std::int64_t at_once =
+          std::clamp((device.local_bytes + kReservedBytes) / (bytes + kReservedBytes), std::int64_t{1}, kBlocks);
+      const auto time_of_round = [&](std::int64_t count) { return count == 0 ? 0.0 : count <= units ? kAlone : 1.0; };
+      const auto rounds = static_cast<double>(sizes.tiles / (at_once * units));
+      return (rounds * time_of_round(at_once * units) + time_of_round(sizes.tiles % (at_once * units))) *
+             (static_cast<double>(items) + kOverhead);
     };
-    return fmt::format("block_size={} blocks=2 coarsen_count={}", tiles.block,
+    return fmt::format("block_size={} blocks={} coarsen_count={}", tiles.block, kBlocks,
                        *std::ranges::min_element(tiles.items, {}, time));
   }
-  /// Parts of an array that the L2 cache keeps while all blocks ask for their numbers: an H200 behaves as if it had
-  /// half of its cache for that. Only where a miss brings many numbers, and an array has few parts: else the gather
-  /// gets slower.
+  /// Bytes of an array that stay in the L2 cache while all multiprocessors ask for its numbers: an H200, whose cache
+  /// has two halves, behaves as if it had one (docs/performance.md, "Sort"). 0: nothing is known of the cache.
+  [[nodiscard]] static std::int64_t kept_bytes(const DeviceIdentity& device) { return device.cache_bytes / 2; }
+  [[nodiscard]] static std::int64_t array_bytes(const ArrayShape& shape) {
+    return shape.numbers * words_together(shape) * kWordBytes;
+  }
+  /// Parts of an array, of which each stays in the cache. Only where a miss brings many numbers, and an array has few
+  /// parts: else the gather gets slower.
   [[nodiscard]] static std::int64_t gather_parts(const DeviceIdentity& device, const ArrayShape& shape) {
     constexpr std::int64_t kMostParts = 3, kMostWords = 2;
-    const std::int64_t bytes = shape.numbers * words_together(shape) * kWordBytes, room = device.cache_bytes / 2;
-    if (words_together(shape) > kMostWords || room == 0 || bytes > kMostParts * room) return 1;
-    return divided_up(bytes, room);
+    const std::int64_t kept = kept_bytes(device), bytes = array_bytes(shape);
+    return words_together(shape) > kMostWords || bytes > kMostParts * kept ? 1 : divided_up(bytes, kept);
   }
   /// Words of a number that lie next to each other.
   [[nodiscard]] static std::int64_t words_together(const ArrayShape& shape) {

@@ -92,5 +92,50 @@ TEST_CASE("more numbers than a sort can count are refused") {
   CHECK(violated(fuzzy::kMostSorted + 1).find("at most 1073741823 numbers") != std::string::npos);
 }
 
+TEST_CASE("an untuned sort takes whole rounds of tiles, and parts of arrays that the cache keeps") {
+  const ArrayFamily& family = array_family(Encoding::lower_upper);
+  const DeviceIdentity card{.backend = "cuda",
+                            .name = "any",
+                            .architecture = "9.0",
+                            .units = 132,
+                            .memory_gib = 80,
+                            .cache_bytes = 60 << 20,
+                            .local_bytes = 227 << 10};
+  const auto untuned = [&](const DeviceIdentity& device, std::int64_t numbers, std::int64_t cuts, std::int64_t bits) {
+    return family.default_configuration(device, Problem::from(family.axes(), {numbers, cuts, bits, fuzzy::kNumbers}));
+  };
+  SUBCASE("tiles") {
+    // 1028 tiles of 512 x 19 keys are 3.9 rounds of two blocks for each multiprocessor; 131 of 512 x 15 are half a
+    // round, and 1447 of 384 x 18 are five and a half.
+    CHECK(untuned(card, 10'000'000, 1, 32).number("coarsen_count") == 19);
+    CHECK(untuned(card, 1'000'000, 1, 32).number("coarsen_count") == 15);
+    CHECK(untuned(card, 10'000'000, 1, 64).number("coarsen_count") == 18);
+  }
+  SUBCASE("tiles where one block fills a multiprocessor's shared memory") {
+    DeviceIdentity other = card;
+    other.units = 108;
+    other.local_bytes = 163 << 10;
+    CHECK(untuned(other, 10'000'000, 1, 32).number("coarsen_count") == 14);
+  }
+  SUBCASE("parts") {
+    const std::int64_t kept = (card.cache_bytes / 2) / 8;  // numbers of two floats
+    const auto parts = [&](std::int64_t numbers) { return untuned(card, numbers, 1, 32).number("gather_parts"); };
+    CHECK(parts(1) == 1);
+    CHECK(parts(kept) == 1);
+    CHECK(parts(kept + 1) == 2);
+    CHECK(parts(3 * kept) == 3);
+    CHECK(parts(3 * kept + 1) == 1);
+    CHECK(untuned(card, kept, 3, 32).number("gather_parts") == 1);  // three times as large, and 24 bytes a number
+    DeviceIdentity unknown = card;
+    unknown.cache_bytes = 0;
+    CHECK(untuned(unknown, kept + 1, 1, 32).number("gather_parts") == 1);
+  }
+  SUBCASE("a card whose launches cannot overlap") {
+    DeviceIdentity older = card;
+    older.architecture = "8.0";
+    CHECK_FALSE(untuned(older, 10'000'000, 1, 32).has("launch"));
+  }
+}
+
 }  // namespace
 }  // namespace heddle

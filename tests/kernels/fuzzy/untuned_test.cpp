@@ -37,10 +37,10 @@ TEST_CASE("what kernels of fuzzy numbers are untuned is allowed, whatever the si
   for (const auto& family : families.all()) {
     if (!family->name().starts_with("fuzzy-")) continue;
     CAPTURE(family->name());
-    const std::vector<Problem> problems = all_problems(*family, cuts, {1, 33, 2048, 8192, 100'000});
+    const std::vector<Problem> problems = all_problems(*family, cuts, {1, 33, 2048, 8192, 100'000, 10'000'000});
     CHECK(problems.size() > 100);
     for (const std::int64_t units : {16, 132}) {
-      for (const std::int64_t local_bytes : {48 << 10, 64 << 10, 99 << 10, 227 << 10}) {
+      for (const std::int64_t local_bytes : {48 << 10, 64 << 10, 96 << 10, 99 << 10, 163 << 10, 227 << 10}) {
         const DeviceIdentity card{.backend = "cuda",
                                   .name = "any",
                                   .architecture = "9.0",

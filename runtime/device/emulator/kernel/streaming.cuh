@@ -9,6 +9,7 @@ __device__ __forceinline__ unsigned load_once(const unsigned* from) { return *fr
 
 template <int Width>
 __device__ __forceinline__ void store_once(float* to, const Pack<Width>& pack) {
+  static_assert(Width == 1 || Width == 2 || Width == 4, "one access");
   store<Width>(to, pack);
 }
 
