@@ -308,8 +308,9 @@ class CudaSortMapping final : public SortMapping {
       const std::int64_t at_once =
           std::clamp((device.local_bytes + kReservedBytes) / (bytes + kReservedBytes), std::int64_t{1}, kBlocks);
       const auto time_of_round = [&](std::int64_t count) { return count == 0 ? 0.0 : count <= units ? kAlone : 1.0; };
-      const auto rounds = static_cast<double>(sizes.tiles / (at_once * units));
-      return (rounds * time_of_round(at_once * units) + time_of_round(sizes.tiles % (at_once * units))) *
+      const std::int64_t rounds = sizes.tiles / (at_once * units);
+      return (static_cast<double>(rounds) * time_of_round(at_once * units) +
+              time_of_round(sizes.tiles % (at_once * units))) *
              (static_cast<double>(items) + kOverhead);
     };
     return fmt::format("block_size={} blocks={} coarsen_count={}", tiles.block, kBlocks,
