@@ -46,31 +46,29 @@ TEST_CASE("timed runs on a GPU end as near to float64 as rounding explains, wher
   check_timed_runs(device, {"tsk-linear"}, {tsk::problem(4, 8, 1, 65536), tsk::problem(16, 8, 1, 1048576)}, 16384);
 }
 
+/// Sorts numbers of one cut in lower-upper form, untuned, and returns how.
+Configuration sort_untuned(CudaDevice& device, std::int64_t numbers, std::int64_t bits) {
+  const KernelFamily& family = fuzzy::sort_family(fuzzy::Encoding::lower_upper);
+  const Problem problem = Problem::from(family.axes(), {numbers, 1, bits, fuzzy::kNumbers});
+  Configuration untuned = family.default_configuration(device.identity(), problem);
+  const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
+  CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  return untuned;
+}
+
 TEST_CASE("a GPU sorts as many numbers as leave room for the last digit of a key beside a position, and more") {
   CudaDevice device(0);
-  const KernelFamily& family = fuzzy::sort_family(fuzzy::Encoding::lower_upper);
   constexpr std::int64_t kRoom = std::int64_t{1} << 24;  // positions of 24 bits, beside 8 of a key
   for (const std::int64_t numbers : {kRoom, kRoom + 1}) {
-    for (const std::int64_t bits : {32, 64}) {
-      const Problem problem = Problem::from(family.axes(), {numbers, 1, bits, fuzzy::kNumbers});
-      const Configuration untuned = family.default_configuration(device.identity(), problem);
-      REQUIRE(untuned.number("digit_bits") == 8);
-      const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
-      CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
-    }
+    for (const std::int64_t bits : {32, 64}) CHECK(sort_untuned(device, numbers, bits).number("digit_bits") == 8);
   }
 }
 
 TEST_CASE("a GPU moves numbers in the parts of their array that are untuned") {
   CudaDevice device(0);
-  const KernelFamily& family = fuzzy::sort_family(fuzzy::Encoding::lower_upper);
   // Of two floats: a bit less than three halves of the cache.
   const std::int64_t numbers = device.identity().cache_bytes / 2 / 8 * 29 / 10 + 1;
-  const Problem problem = Problem::from(family.axes(), {numbers, 1, 32, fuzzy::kNumbers});
-  const Configuration untuned = family.default_configuration(device.identity(), problem);
-  REQUIRE(untuned.number("gather_parts") == 3);
-  const Verdict verdict = Verifier(device, family, 3).verify(untuned, problem, VerificationExtent::one_run);
-  CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
+  CHECK(sort_untuned(device, numbers, 32).number("gather_parts") == 3);
 }
 
 TEST_CASE("wrong kernels are found on a GPU, for every scheme") {

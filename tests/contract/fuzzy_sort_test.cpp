@@ -16,12 +16,18 @@ namespace {
 
 using fuzzy::Encoding;
 
-// Small blocks, so that a few hundred numbers are several tiles that wait for each other.
-constexpr const char* kSmallTiles =
-    "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=votes look_back=4 move=apart gather_width=1 "
-    "gather_block=256 gather_count=2 gather_parts=3 launch=ordered";
-const std::string kOverlapped =
-    std::string(kSmallTiles).replace(std::string(kSmallTiles).rfind("ordered"), 7, "overlapped");
+struct Apart {
+  int block = 64, digit_bits = 6, width = 1, parts = 3;
+  std::string launch = "ordered";
+};
+
+/// Small blocks, so that a few hundred numbers are several tiles that wait for each other; numbers move apart.
+std::string small_tiles(const Apart& of = {}) {
+  return fmt::format(
+      "block_size={} blocks=1 coarsen_count=4 digit_bits={} same_digit=votes look_back=4 move=apart gather_width={} "
+      "gather_block=256 gather_count=2 gather_parts={} launch={}",
+      of.block, of.digit_bits, of.width, of.parts, of.launch);
+}
 
 Verdict verdict_of(Device& device, const KernelFamily& family, const std::string& configuration,
                    const std::vector<AxisValue>& sizes) {
@@ -34,7 +40,7 @@ TEST_CASE("numbers are sorted on the emulator, whichever way they move and in an
     const auto device = open_emulator({.order = order});
     const KernelFamily& family = fuzzy::sort_family(order == 0 ? Encoding::midpoint_radius : Encoding::lower_upper);
     for (const std::int64_t layout : {1, 2}) {
-      const Verdict verdict = verdict_of(*device, family, kSmallTiles, {601, 2, 32, layout});
+      const Verdict verdict = verdict_of(*device, family, small_tiles(), {601, 2, 32, layout});
       CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
     }
     for (const std::int64_t bits : {32, 64}) {
@@ -50,23 +56,20 @@ TEST_CASE("numbers are sorted on the emulator, whichever way they move and in an
 TEST_CASE("few numbers and many are sorted, whenever what is left of a key and a position share a word") {
   const auto device = open_emulator();
   const KernelFamily& family = fuzzy::sort_family(Encoding::midpoint_radius);
-  const auto configuration = [](std::int64_t digit_bits) {
-    return fmt::format(
-        "block_size=256 blocks=1 coarsen_count=4 digit_bits={} same_digit=votes look_back=4 move=apart gather_width=1 "
-        "gather_block=256 gather_count=2 gather_parts=3 launch=overlapped",
-        digit_bits);
-  };
   const auto problem = [&](std::int64_t numbers, std::int64_t bits) {
     return Problem::from(family.axes(), {numbers, 1, bits, 1});
   };
   // The most numbers whose positions have room beside so many bits of a key, and one more.
   struct Room {
-    std::int64_t digit_bits, numbers;
+    int digit_bits;
+    std::int64_t numbers;
   };
   for (const Room room : {Room{6, 4}, Room{6, 256}, Room{7, 16}, Room{7, 2048}, Room{8, 256}}) {
     CAPTURE(room.digit_bits);
     CAPTURE(room.numbers);
-    const Configuration parsed = family.space(device->identity()).parse(configuration(room.digit_bits));
+    const Configuration parsed =
+        family.space(device->identity())
+            .parse(small_tiles({.block = 256, .digit_bits = room.digit_bits, .launch = "overlapped"}));
     const auto kernels = [&](std::int64_t numbers) {
       return family.plan(parsed, problem(numbers, 32), device->identity(), 1).kernels;
     };
@@ -87,11 +90,8 @@ TEST_CASE("all parts of an array move, whatever divides what") {
     for (const int parts : {1, 2, 3}) {
       // Numbers of 12 words, so that a block ends within one.
       for (const std::int64_t numbers : {1, 2, 4, 601}) {
-        const std::string configuration = fmt::format(
-            "block_size=64 blocks=1 coarsen_count=4 digit_bits=6 same_digit=votes look_back=4 move=apart "
-            "gather_width={} gather_block=256 gather_count=2 gather_parts={} launch=ordered",
-            width, parts);
-        const Verdict verdict = verdict_of(*device, family, configuration, {numbers, 3, 64, fuzzy::kNumbers});
+        const Verdict verdict = verdict_of(*device, family, small_tiles({.width = width, .parts = parts}),
+                                           {numbers, 3, 64, fuzzy::kNumbers});
         CHECK_MESSAGE(verdict.status == Status::correct, verdict.message);
       }
     }
@@ -104,7 +104,7 @@ TEST_CASE("faults in a sort are found") {
   const std::vector<AxisValue> sizes{601, 1, 32, 1};
   const auto found = [&](const std::vector<Replacement>& replacements) {
     const ReplacedTemplates planted(family, "emulator", replacements);
-    return verdict_of(*emulator, planted, kSmallTiles, sizes).status;
+    return verdict_of(*emulator, planted, small_tiles(), sizes).status;
   };
   SUBCASE("equal keys change places") {
     CHECK(found({{"cuda/sort.cuh", "same & ((1U << lane) - 1)", "same & ~((2U << lane) - 1)"}}) != Status::correct);
@@ -125,7 +125,7 @@ TEST_CASE("faults in a sort are found") {
   }
   const auto message_of = [&](const std::string& before, const std::string& after) {
     const ReplacedTemplates planted(family, "emulator", {{"cuda/sort.cuh", before, after}});
-    return verdict_of(*emulator, planted, kOverlapped, sizes).message;
+    return verdict_of(*emulator, planted, small_tiles({.launch = "overlapped"}), sizes).message;
   };
   const std::string waits = "  wait_for_previous_launch();\n", lets = "  let_next_launch_start();\n";
   const std::string unordered = "without wait_for_previous_launch()";
