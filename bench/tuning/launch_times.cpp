@@ -93,12 +93,11 @@ int main(int count, char** values) {
     const FamilyRegistry families = builtin_families();
     const KernelFamily& family = families.at(name);
     for (const Problem& problem : bench::problems_of(family, problems)) {
-      std::vector<Configuration> configurations;
-      for (const std::string& text : only) configurations.push_back(family.space(device->identity()).parse(text));
-      if (only.empty()) configurations.push_back(family.default_configuration(device->identity(), problem));
-      for (const Configuration& configuration : configurations) {
+      const auto tell_of = [&](const Configuration& configuration) {
         tell(*device, family, problem, configuration, samples, rounds);
-      }
+      };
+      for (const std::string& text : only) tell_of(family.space(device->identity()).parse(text));
+      if (only.empty()) tell_of(family.default_configuration(device->identity(), problem));
     }
     return 0;
   });
