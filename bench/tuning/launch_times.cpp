@@ -36,6 +36,12 @@ class FirstLaunches final : public ForwardingFamily {
     plan.launches.resize(launches_);
     return plan;
   }
+  [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
+                            std::int64_t samples, std::uint64_t seed) const override {
+    Trial trial = ForwardingFamily::trial(configuration, problem, device, samples, seed);
+    trial.plan.launches.resize(launches_);
+    return trial;
+  }
 
  private:
   std::size_t launches_;
