@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 
 namespace heddle::sonfin {
 

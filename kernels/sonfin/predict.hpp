@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 
 namespace heddle::sonfin {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/workload.hpp"
 

@@ -35,72 +35,62 @@ SonfinParameters::SonfinParameters(std::vector<Rung> rungs) : rungs_(std::move(r
 }
 
 void SonfinParameters::write(std::size_t rung, const sonfin::Network& network) {
-  const Rung& to = rungs_[rung];
-  if (!in_place_) {
-    HostImage image;
-    sonfin::pack(network, to.layout, image);
-    for (const auto& [name, values] : image) to.execution->memory(name).write(values);
-    return;
-  }
   const std::int64_t rules = network.rules();
-  if (rules > to.layout.capacity) throw std::length_error("a network of more rules than its rung has room for");
-  write_rules(rung, "centres", network.centres, rules, 0.0F);
-  write_rules(rung, "widths", network.widths, rules, 1.0F);
-  write_consequents(rung, network.consequents);
+  if (rules > rungs_[rung].layout.capacity) {
+    throw std::length_error("a network of more rules than its rung has room for");
+  }
+  for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
+    const std::vector<float>& values = network.*parameter.values;
+    if (in_place_ && parameter.antecedent) {
+      write_rules(rung, parameter, values, rules);
+    } else {
+      write_packed(rung, parameter, values);
+    }
+  }
   occupied_ = rules;
 }
 
 void SonfinParameters::read(std::size_t rung, std::int64_t rules, sonfin::Network& into) const {
-  const Rung& from = rungs_[rung];
-  if (in_place_) {
-    into.dim = from.layout.dim;
-    into.outputs = from.layout.outputs;
-    read_rules(rung, "centres", rules, into.centres);
-    read_rules(rung, "widths", rules, into.widths);
-    into.consequents = read_consequents(rung, rules);
-    return;
+  into.dim = rungs_[rung].layout.dim;
+  into.outputs = rungs_[rung].layout.outputs;
+  for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
+    std::vector<float>& values = into.*parameter.values;
+    if (in_place_ && parameter.antecedent) {
+      read_rules(rung, parameter, rules, values);
+    } else {
+      read_packed(rung, parameter, rules, values);
+    }
   }
-  HostImage image;
-  const auto read = [&](const char* name, std::int64_t floats) {
-    std::vector<std::byte>& values = image[name];
-    values.resize(place_of(floats) * sizeof(float));
-    from.execution->memory(name).read(values);
-  };
-  read("centres", from.layout.antecedents());
-  read("widths", from.layout.antecedents());
-  read("consequents", from.layout.consequents());
-  into = sonfin::unpack(image, from.layout, rules);
 }
 
 void SonfinParameters::move(std::size_t from, std::size_t to, std::int64_t rules) {
-  if (in_place_) {
-    write_consequents(to, read_consequents(from, rules));
-  } else {
-    sonfin::Network network;
-    read(from, rules, network);
-    write(to, network);
+  for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
+    if (in_place_ && parameter.antecedent) continue;
+    std::vector<float>& values = moving_.*parameter.values;
+    read_packed(from, parameter, rules, values);
+    write_packed(to, parameter, values);
   }
 }
 
 void SonfinParameters::learnt(std::int64_t rules) { occupied_ = std::max(occupied_, rules); }
 
-void SonfinParameters::write_rules(std::size_t rung, const char* buffer, const std::vector<float>& values,
-                                   std::int64_t rules, float absent) {
+void SonfinParameters::write_rules(std::size_t rung, const sonfin::RuleParameter& antecedent,
+                                   const std::vector<float>& values, std::int64_t rules) {
   const sonfin::Layout& where = rungs_[rung].layout;
-  Memory& memory = rungs_[rung].execution->memory(buffer);
+  Memory& memory = rungs_[rung].execution->memory(antecedent.buffer);
   if (where.stride == where.dim && rules >= occupied_) return memory.write(bytes(values));
-  std::vector<float> padded(place_of(std::max(rules, occupied_) * where.stride), absent);
+  packed_.assign(place_of(std::max(rules, occupied_) * where.stride), antecedent.absent);
   for (std::int64_t k = 0; k < rules; ++k) {
-    std::copy_n(values.begin() + k * where.dim, where.dim, padded.begin() + k * where.stride);
+    std::copy_n(values.begin() + k * where.dim, where.dim, packed_.begin() + k * where.stride);
   }
-  memory.write(bytes(padded));
+  memory.write(bytes(packed_));
 }
 
-void SonfinParameters::read_rules(std::size_t rung, const char* buffer, std::int64_t rules,
+void SonfinParameters::read_rules(std::size_t rung, const sonfin::RuleParameter& antecedent, std::int64_t rules,
                                   std::vector<float>& values) const {
   const sonfin::Layout& where = rungs_[rung].layout;
   values.resize(place_of(rules * where.stride));
-  rungs_[rung].execution->memory(buffer).read(std::as_writable_bytes(std::span(values)));
+  rungs_[rung].execution->memory(antecedent.buffer).read(std::as_writable_bytes(std::span(values)));
   if (where.stride == where.dim) return;
   for (std::int64_t k = 0; k < rules; ++k) {  // towards the front, where nothing is needed any more
     std::copy_n(values.begin() + k * where.stride, where.dim, values.begin() + k * where.dim);
@@ -108,28 +98,18 @@ void SonfinParameters::read_rules(std::size_t rung, const char* buffer, std::int
   values.resize(place_of(rules * where.dim));
 }
 
-void SonfinParameters::write_consequents(std::size_t rung, const std::vector<float>& values) {
-  const sonfin::Layout& where = rungs_[rung].layout;
-  const std::int64_t rules = static_cast<std::int64_t>(values.size()) / where.outputs;
-  std::vector<float> packed(place_of(where.consequents()), 0.0F);
-  for (std::int64_t k = 0; k < rules; ++k) {
-    for (std::int64_t l = 0; l < where.outputs; ++l) {
-      packed[place_of(where.consequent(k, l))] = values[place_of(k * where.outputs + l)];
-    }
-  }
-  rungs_[rung].execution->memory("consequents").write(bytes(packed));
+void SonfinParameters::write_packed(std::size_t rung, const sonfin::RuleParameter& parameter,
+                                    const std::vector<float>& values) {
+  sonfin::pack(parameter, values, rungs_[rung].layout, packed_);
+  rungs_[rung].execution->memory(parameter.buffer).write(bytes(packed_));
 }
 
-std::vector<float> SonfinParameters::read_consequents(std::size_t rung, std::int64_t rules) const {
+void SonfinParameters::read_packed(std::size_t rung, const sonfin::RuleParameter& parameter, std::int64_t rules,
+                                   std::vector<float>& values) const {
   const sonfin::Layout& where = rungs_[rung].layout;
-  std::vector<float> packed(place_of(where.consequents())), values(place_of(rules * where.outputs));
-  rungs_[rung].execution->memory("consequents").read(std::as_writable_bytes(std::span(packed)));
-  for (std::int64_t k = 0; k < rules; ++k) {
-    for (std::int64_t l = 0; l < where.outputs; ++l) {
-      values[place_of(k * where.outputs + l)] = packed[place_of(where.consequent(k, l))];
-    }
-  }
-  return values;
+  packed_.resize(place_of((where.*parameter.floats)()));
+  rungs_[rung].execution->memory(parameter.buffer).read(std::as_writable_bytes(std::span(packed_)));
+  sonfin::unpack(parameter, packed_, where, rules, values);
 }
 
 }  // namespace heddle

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
@@ -34,15 +34,20 @@ class SonfinParameters {
   void learnt(std::int64_t rules);
 
  private:
-  void write_rules(std::size_t rung, const char* buffer, const std::vector<float>& values, std::int64_t rules,
-                   float absent);
-  void read_rules(std::size_t rung, const char* buffer, std::int64_t rules, std::vector<float>& into) const;
-  void write_consequents(std::size_t rung, const std::vector<float>& values);
-  [[nodiscard]] std::vector<float> read_consequents(std::size_t rung, std::int64_t rules) const;
+  void write_rules(std::size_t rung, const sonfin::RuleParameter& antecedent, const std::vector<float>& values,
+                   std::int64_t rules);
+  void read_rules(std::size_t rung, const sonfin::RuleParameter& antecedent, std::int64_t rules,
+                  std::vector<float>& into) const;
+  void write_packed(std::size_t rung, const sonfin::RuleParameter& parameter, const std::vector<float>& values);
+  void read_packed(std::size_t rung, const sonfin::RuleParameter& parameter, std::int64_t rules,
+                   std::vector<float>& into) const;
 
   std::vector<Rung> rungs_;
   bool in_place_ = false;      ///< centres and widths are where they are for every rung
   std::int64_t occupied_ = 0;  ///< rules from here on are absent in the shared memory: m = 0, sigma = 1
+  /// Pages that the process has: a buffer as it is packed, and what moves.
+  mutable std::vector<float> packed_;
+  sonfin::Network moving_;
 };
 
 }  // namespace heddle

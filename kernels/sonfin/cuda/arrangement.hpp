@@ -6,7 +6,7 @@
 
 #include "heddle/kernels/common/cuda_limits.hpp"
 #include "heddle/kernels/problem.hpp"
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 
 namespace heddle::sonfin {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "heddle/kernels/kernel_family.hpp"
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 
 namespace heddle::sonfin {
 

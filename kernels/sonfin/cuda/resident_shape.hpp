@@ -7,7 +7,7 @@
 #include "heddle/kernels/kernel_family.hpp"
 #include "heddle/kernels/sonfin/cuda/records.cuh"
 #include "heddle/kernels/sonfin/cuda/storage.cuh"
-#include "heddle/kernels/sonfin/network.hpp"
+#include "heddle/kernels/sonfin/layout.hpp"
 
 namespace heddle::sonfin {
 
