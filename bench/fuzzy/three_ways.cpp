@@ -38,6 +38,19 @@ std::vector<Configuration> drawn(std::vector<Configuration> from, const ThreeWay
   return from;
 }
 
+/// One of the first, one of the second, and so on, each once.
+std::vector<Configuration> alternating(const std::vector<Configuration>& first,
+                                       const std::vector<Configuration>& second) {
+  std::vector<Configuration> all;
+  for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+    if (i < first.size()) add(all, first[i]);
+    if (i < second.size()) add(all, second[i]);
+  }
+  return all;
+}
+
+/// Where the time is not enough for all, what every problem allows is tried as early as what one of them allows, or no
+/// fixed configuration would be known.
 std::vector<Candidates> candidates_of(const Evaluator& evaluator, const std::vector<Problem>& problems,
                                       const ThreeWaysOptions& options) {
   const KernelFamily& family = evaluator.family();
@@ -64,13 +77,12 @@ std::vector<Candidates> candidates_of(const Evaluator& evaluator, const std::vec
   for (std::size_t i = 0; i < problems.size(); ++i) {
     std::vector<Configuration> valid = space.enumerate(problems[i]);
     Candidates candidates{.configurations = {untuned[i]}, .valid = valid.size()};
-    for (const Configuration& configuration : untuned) {
-      if (!space.violated(configuration, problems[i])) add(candidates.configurations, configuration);
-    }
-    for (const Configuration& configuration : also) {
-      if (!space.violated(configuration, problems[i])) add(candidates.configurations, configuration);
-    }
-    for (const Configuration& configuration : common) add(candidates.configurations, configuration);
+    std::vector<Configuration> known = untuned;
+    known.insert(known.end(), also.begin(), also.end());
+    std::erase_if(known, [&](const Configuration& configuration) {
+      return space.violated(configuration, problems[i]).has_value();
+    });
+    for (const Configuration& configuration : alternating(common, known)) add(candidates.configurations, configuration);
     for (const Configuration& configuration : drawn(std::move(valid), options)) {
       add(candidates.configurations, configuration);
     }
