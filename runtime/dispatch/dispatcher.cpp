@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "heddle/kernels/error.hpp"
-#include "heddle/runtime/dispatch/expected_fastest.hpp"
 
 namespace heddle {
 
@@ -161,21 +160,26 @@ Candidate Dispatcher::fallback(const Problem& problem) const {
           .reason = why_no_profile()};
 }
 
-std::optional<double> Dispatcher::expected_of_default(const Problem& problem) const {
+std::optional<ExpectedTime> Dispatcher::expected_default(const Problem& problem) const {
   if (!model_ || model_->fitted().device.architecture != device_.architecture) return std::nullopt;
-  return model_->expected(family_.default_configuration(device_, problem), problem);
+  Configuration untuned = family_.default_configuration(device_, problem);
+  const std::optional<double> microseconds = model_->expected(untuned, problem);
+  if (!microseconds) return std::nullopt;
+  return ExpectedTime{.configuration = std::move(untuned), .microseconds = *microseconds};
 }
 
-std::optional<Candidate> Dispatcher::expected(const Problem& problem, std::optional<double> of_default) const {
-  if (!of_default) return std::nullopt;  // nobody can say how much is gained over what has no estimate
+std::optional<Candidate> Dispatcher::expected(const Problem& problem,
+                                              const std::optional<ExpectedTime>& untuned) const {
+  if (!untuned) return std::nullopt;  // nobody can say how much is gained over what has no estimate
   auto fastest = expected_fastest(space_, *model_, problem);
-  if (!fastest || !(fastest->microseconds < *of_default * (1.0 - model_->fitted().left_out_error))) return std::nullopt;
+  const double enough = untuned->microseconds * (1.0 - model_->fitted().left_out_error);
+  if (!fastest || !(fastest->microseconds < enough)) return std::nullopt;
   return Candidate{
       .configuration = std::move(fastest->configuration),
       .tier = Tier::expected,
       .expected = fastest->microseconds,
       .reason = fmt::format("{}; the model of times expects {:.3g} us per {}, {:.3g} with the untuned default",
-                            why_no_profile(), fastest->microseconds, family_.unit(), *of_default)};
+                            why_no_profile(), fastest->microseconds, family_.unit(), untuned->microseconds)};
 }
 
 const char* Dispatcher::why_no_profile() const {
@@ -183,33 +187,32 @@ const char* Dispatcher::why_no_profile() const {
                           : "no profile's configuration can run at these sizes";
 }
 
-std::optional<Candidate> Dispatcher::preferred_default(const Ranked& r, const Problem& problem,
-                                                       std::optional<double> of_default) const {
-  if (!of_default || r.tier == Tier::exact || !models_[r.entry->model].estimate) return std::nullopt;
+std::optional<Candidate> Dispatcher::preferred_default(const Ranked& r,
+                                                       const std::optional<ExpectedTime>& untuned) const {
+  if (!untuned || r.tier == Tier::exact || !models_[r.entry->model].estimate) return std::nullopt;
   if (!r.entry->profile->key.goal.is_usual()) return std::nullopt;  // a model of times says nothing of energy
-  const double expected = *of_default * std::exp(kLoss);
-  if (!(expected < std::exp(r.expected))) return std::nullopt;
-  Candidate untuned = fallback(problem);
-  if (untuned.configuration == configuration(*r.entry)) return std::nullopt;
+  const double expected = untuned->microseconds * std::exp(kLoss);
+  if (!(expected < std::exp(r.expected)) || untuned->configuration == configuration(*r.entry)) return std::nullopt;
   const std::string other = std::isfinite(r.expected)
                                 ? fmt::format("{:.3g} with what was measured for {}", std::exp(r.expected),
                                               r.entry->profile->key.problem.text())
                                 : std::string("which nobody can say of what was measured for other sizes");
-  untuned.expected = expected;
-  untuned.reason = fmt::format("the model of times expects {:.3g} us per {} with the untuned default, {}", expected,
-                               family_.unit(), other);
-  return untuned;
+  return Candidate{.configuration = untuned->configuration,
+                   .tier = Tier::fallback,
+                   .expected = expected,
+                   .reason = fmt::format("the model of times expects {:.3g} us per {} with the untuned default, {}",
+                                         expected, family_.unit(), other)};
 }
 
 Candidate Dispatcher::choose(const Problem& problem) const {
-  const std::optional<double> of_default = expected_of_default(problem);
+  const std::optional<ExpectedTime> untuned = expected_default(problem);
   for (const Ranked& r : ranked(problem)) {
     if (std::isinf(r.squared_distance)) continue;
     if (space_.violated(configuration(*r.entry), problem)) continue;
-    if (auto untuned = preferred_default(r, problem, of_default)) return *std::move(untuned);
+    if (auto preferred = preferred_default(r, untuned)) return *std::move(preferred);
     return candidate(r, problem);
   }
-  if (auto fastest = expected(problem, of_default)) return *std::move(fastest);
+  if (auto fastest = expected(problem, untuned)) return *std::move(fastest);
   return fallback(problem);
 }
 
@@ -222,7 +225,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
   result.problem = problem;
   result.model = model();
   result.rejected_models = rejected_models_;
-  const std::optional<double> of_default = expected_of_default(problem);
+  const std::optional<ExpectedTime> untuned = expected_default(problem);
   const auto chosen = [&](const Configuration& configuration) {
     return std::ranges::find(result.candidates, configuration, &Candidate::configuration) != result.candidates.end();
   };
@@ -236,8 +239,8 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
       result.rejections.push_back(
           {.profile = r.entry->profile, .reason = fmt::format("violates '{}' at these sizes", *constraint)});
     } else if (!chosen(configuration(*r.entry))) {
-      if (auto untuned = preferred_default(r, problem, of_default); untuned && !chosen(untuned->configuration)) {
-        result.candidates.push_back(*std::move(untuned));
+      if (auto preferred = preferred_default(r, untuned); preferred && !chosen(preferred->configuration)) {
+        result.candidates.push_back(*std::move(preferred));
         if (chosen(configuration(*r.entry))) continue;
       }
       result.candidates.push_back(candidate(r, problem));
@@ -248,7 +251,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
     if (!result.candidates.empty()) candidate.reason = "runs when nothing above it can";
     result.candidates.push_back(std::move(candidate));
   };
-  if (auto fastest = expected(problem, of_default)) add_unmeasured(*std::move(fastest));
+  if (auto fastest = expected(problem, untuned)) add_unmeasured(*std::move(fastest));
   add_unmeasured(fallback(problem));
   // Different in kind, so that one may run where the default cannot: for want of room for its clusters, for example.
   for (Configuration& likely : family_.likely_configurations(device_, problem)) {

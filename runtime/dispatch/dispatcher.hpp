@@ -14,6 +14,7 @@
 #include "heddle/profiles/cost_model.hpp"
 #include "heddle/profiles/knowledge.hpp"
 #include "heddle/runtime/dispatch/candidate.hpp"
+#include "heddle/runtime/dispatch/expected_fastest.hpp"
 
 namespace heddle {
 
@@ -115,15 +116,16 @@ class Dispatcher {
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
   [[nodiscard]] Candidate fallback(const Problem& problem) const;
-  /// Microseconds that a model of this architecture expects of the family's default. How far off the weights of another
+  /// The family's default and what a model of this architecture expects of it. How far off the weights of another
   /// architecture are is not known.
-  [[nodiscard]] std::optional<double> expected_of_default(const Problem& problem) const;
+  [[nodiscard]] std::optional<ExpectedTime> expected_default(const Problem& problem) const;
   /// What that model prefers to the default in the whole space.
-  [[nodiscard]] std::optional<Candidate> expected(const Problem& problem, std::optional<double> of_default) const;
+  [[nodiscard]] std::optional<Candidate> expected(const Problem& problem,
+                                                  const std::optional<ExpectedTime>& untuned) const;
   /// The default, where it is expected to be faster than a profile's configuration, with the caution of a profile from
   /// far away: this size has neither.
-  [[nodiscard]] std::optional<Candidate> preferred_default(const Ranked& ranked, const Problem& problem,
-                                                           std::optional<double> of_default) const;
+  [[nodiscard]] std::optional<Candidate> preferred_default(const Ranked& ranked,
+                                                           const std::optional<ExpectedTime>& untuned) const;
   [[nodiscard]] const char* why_no_profile() const;
 
   DeviceIdentity device_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -355,25 +356,30 @@ std::vector<Preference> resident_preferences(const DeviceIdentity& device, const
   return all;
 }
 
-std::vector<std::string> resident_candidates(const DeviceIdentity& device, const Problem& problem) {
-  std::vector<std::string> candidates;
+/// Takes the text of a configuration; true: it will do, and none after it is asked for.
+using Accept = std::function<bool(const std::string&)>;
+
+void offer_resident(const DeviceIdentity& device, const Problem& problem, const Accept& accept) {
+  const std::vector<Preference> preferences = resident_preferences(device, problem);
   for (const char* storage : {"registers", kHalf, "split", "shared"}) {
-    for (const Preference& preference : resident_preferences(device, problem)) {
+    for (const Preference& preference : preferences) {
       if (preference.storage.empty() ? storage == kHalf : preference.storage != storage) continue;
       if (preference.scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
       for (const std::int64_t count : preference.counts) {
         for (const std::int64_t block : preference.blocks) {
           for (const std::int64_t lanes : preference.lanes) {
-            candidates.push_back(
-                fmt::format("scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}{}",
-                            preference.scheme, count, count > 1 ? " coarsening=rules" : "", block, lanes, storage,
-                            preference.moved_packs > 0 ? fmt::format(" moved_packs={}", preference.moved_packs) : ""));
+            const std::string moved =
+                preference.moved_packs > 0 ? fmt::format(" moved_packs={}", preference.moved_packs) : "";
+            if (accept(fmt::format(
+                    "scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}{}",
+                    preference.scheme, count, count > 1 ? " coarsening=rules" : "", block, lanes, storage, moved))) {
+              return;
+            }
           }
         }
       }
     }
   }
-  return candidates;
 }
 
 /// The grid of 256 threads a block that streams the fewest bytes; of several, the one whose threads have the fewest
@@ -405,30 +411,33 @@ std::optional<Configuration> streaming_default(const SearchSpace& space, const P
 
 /// One pack of four inputs per thread, up to two warps per rule. Overlapped launches gain a tenth at most sizes and
 /// lose half at some, so they are left to configurations that were measured.
-std::vector<std::string> launched_candidates(const DeviceIdentity& device, const Problem& problem) {
+void offer_launched(const DeviceIdentity& device, const Problem& problem, const Accept& accept) {
   const std::int64_t wanted = std::clamp<std::int64_t>(power_of_two_below(padded(problem.at("dim")) / 4), 1, 64);
-  std::vector<std::string> candidates;
   for (const std::int64_t kernels : {1, 2}) {
     for (std::int64_t lanes = wanted; lanes <= 1024; lanes *= 2) {
       for (const std::int64_t block : {128, 64, 32, 256, 512, 1024}) {
         if (block < lanes) continue;
-        candidates.push_back(
-            fmt::format("scheme=graph coarsen_count=1 block_size={} threads_per_rule={} vector=4 kernels={}{}{}", block,
-                        lanes, kernels, kernels > 1 ? " combine_size=1024" : "",
-                        device.compute_capability() >= 90 ? " launch=ordered" : ""));
+        if (accept(fmt::format("scheme=graph coarsen_count=1 block_size={} threads_per_rule={} vector=4 kernels={}{}{}",
+                               block, lanes, kernels, kernels > 1 ? " combine_size=1024" : "",
+                               device.compute_capability() >= 90 ? " launch=ordered" : ""))) {
+          return;
+        }
       }
     }
   }
-  return candidates;
 }
 
-std::optional<Configuration> first_allowed(const SearchSpace& space, const std::vector<std::string>& candidates,
+/// `offer`: offer_resident or offer_launched.
+template <class Offer>
+std::optional<Configuration> first_allowed(const SearchSpace& space, const Offer& offer, const DeviceIdentity& device,
                                            const Problem& problem) {
-  for (const std::string& text : candidates) {
+  std::optional<Configuration> found;
+  offer(device, problem, [&](const std::string& text) {
     Configuration candidate = space.parse(text);
-    if (!space.violated(candidate, problem)) return candidate;
-  }
-  return std::nullopt;
+    if (!space.violated(candidate, problem)) found = std::move(candidate);
+    return found.has_value();
+  });
+  return found;
 }
 
 class TrainMapping final : public Mapping {
@@ -442,9 +451,9 @@ class TrainMapping final : public Mapping {
 
   Configuration default_configuration(const DeviceIdentity& device, const Problem& problem) const override {
     const SearchSpace all = space(device);
-    if (auto resident = first_allowed(all, resident_candidates(device, problem), problem)) return *std::move(resident);
+    if (auto resident = first_allowed(all, offer_resident, device, problem)) return *std::move(resident);
     if (auto streaming = streaming_default(all, problem)) return *std::move(streaming);
-    if (auto launched = first_allowed(all, launched_candidates(device, problem), problem)) return *std::move(launched);
+    if (auto launched = first_allowed(all, offer_launched, device, problem)) return *std::move(launched);
     throw Error(ErrorKind::usage,
                 fmt::format("{} is too large for the sonfin-train kernels on {}", problem.text(), device.name));
   }
@@ -454,7 +463,7 @@ class TrainMapping final : public Mapping {
                                                    const Problem& problem) const override {
     std::vector<Configuration> likely;
     if (!streams(default_configuration(device, problem))) return likely;
-    if (auto launched = first_allowed(space(device), launched_candidates(device, problem), problem))
+    if (auto launched = first_allowed(space(device), offer_launched, device, problem))
       likely.push_back(*std::move(launched));
     return likely;
   }
