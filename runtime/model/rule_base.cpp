@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "heddle/kernels/counted.hpp"
@@ -13,10 +15,18 @@ namespace heddle {
 
 namespace {
 
-/// The smallest width; without rules the largest that there can be.
+/// The smallest width; without rules the largest that there can be. In lanes of which compilers compare several at a
+/// time.
 double least_width(const RuleBase& rules) {
-  const auto least = std::ranges::min_element(rules.widths);
-  return least == rules.widths.end() ? kLargestAntecedent : static_cast<double>(*least);
+  if (rules.widths.empty()) return kLargestAntecedent;
+  std::array<float, 16> lanes{};
+  lanes.fill(std::numeric_limits<float>::infinity());
+  std::span<const float> left = rules.widths;
+  for (; left.size() >= lanes.size(); left = left.subspan(lanes.size())) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = left[i] < lanes[i] ? left[i] : lanes[i];
+  }
+  for (std::size_t i = 0; i < left.size(); ++i) lanes[i] = std::min(lanes[i], left[i]);
+  return static_cast<double>(std::ranges::min(lanes));
 }
 
 /// Widths of exp(-((x - m) / width)^2) for one of the rules' own.
