@@ -1,9 +1,10 @@
 // Whole training on this CPU from no rule on: what the first epoch takes, in which the network grows, and later ones.
 // Tuned, untuned, on one thread and on all cores take turns, so that whatever else the machine does meets them alike.
 //
-//   cpu_epochs [--profiles FILE] [--busy] [--epochs N] [--turns N] [--label COLUMN] MAX_RULES DATA      one JSON
-//   document
+//   cpu_epochs [--profiles FILE] [--only CONFIGURATION] [--busy] [--epochs N] [--turns N] [--label COLUMN] MAX_RULES
+//   DATA
 //
+// Prints one JSON document. --only: with this configuration, too; may be given several times.
 // --busy: beside a process that always has something to do. The compiled code comes from the cache: a first training
 // that is not counted puts it there.
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ namespace {
 
 struct Options {
   std::string profiles, label = "last", rules, data, epochs = "6";
+  std::vector<std::string> only;
   int turns = 5;
   bool busy = false;
 };
@@ -49,15 +51,21 @@ std::unique_ptr<Device> open_with_one_core() {
   return device;
 }
 
-/// A profile that says so of the untuned default with as many threads as cores.
-Profile on_all_cores(const DeviceIdentity& device, const Problem& problem) {
+/// A profile that says that this is the fastest.
+Profile with(std::string configuration, const DeviceIdentity& device, const Problem& problem) {
   const KernelFamily& family = sonfin::train_family();
   Profile profile;
   profile.key = {.device = device, .family = std::string(family.name()), .problem = problem};
   profile.kernels = kernel_version(family, device);
-  profile.configuration = bench::with_threads(family.default_configuration(device, problem), device.units).text();
+  profile.configuration = std::move(configuration);
   profile.time = 1e6;  // promises nothing
   return profile;
+}
+
+/// The untuned default with as many threads as cores.
+std::string on_all_cores(const DeviceIdentity& device, const Problem& problem) {
+  const KernelFamily& family = sonfin::train_family();
+  return bench::with_threads(family.default_configuration(device, problem), device.units).text();
 }
 
 struct Way {
@@ -90,10 +98,14 @@ void train(Way& way, const Dataset& data, const Options& options) {
 Json run(const Options& options) {
   const Dataset data = load_dataset(options.data, {.label = options.label});
   const Problem problem = sonfin::problem(std::stoll(options.rules), data.dim, data.outputs());
+  const DeviceIdentity device = open_cpu_device()->identity();
   std::vector<Way> ways{
       {.name = "untuned"},
       {.name = "one_thread", .one_core = true},
-      {.name = "all_cores", .known = std::vector{on_all_cores(open_cpu_device()->identity(), problem)}}};
+      {.name = "all_cores", .known = std::vector{with(on_all_cores(device, problem), device, problem)}}};
+  for (const std::string& text : options.only) {
+    ways.push_back({.name = text, .known = std::vector{with(text, device, problem)}});
+  }
   if (!options.profiles.empty()) {
     const ProfileStore store(options.profiles, ProfileStore::Access::read);
     ways.push_back({.name = "tuned", .known = store.knowledge()});
@@ -127,6 +139,7 @@ int main(int count, char** arguments) {
   Options options;
   CLI::App app("Training epochs on this CPU", "cpu_epochs");
   app.add_option("--profiles", options.profiles);
+  app.add_option("--only", options.only, "a configuration to train with, too")->expected(1)->take_all();
   app.add_option("--label", options.label);
   app.add_option("--epochs", options.epochs);
   app.add_option("--turns", options.turns)->check(CLI::PositiveNumber);
