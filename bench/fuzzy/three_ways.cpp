@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
@@ -38,19 +39,20 @@ std::vector<Configuration> drawn(std::vector<Configuration> from, const ThreeWay
   return from;
 }
 
-/// One of the first, one of the second, and so on, each once.
+/// One of the first, one of the second, and so on.
 std::vector<Configuration> alternating(const std::vector<Configuration>& first,
                                        const std::vector<Configuration>& second) {
   std::vector<Configuration> all;
   for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
-    if (i < first.size()) add(all, first[i]);
-    if (i < second.size()) add(all, second[i]);
+    if (i < first.size()) all.push_back(first[i]);
+    if (i < second.size()) all.push_back(second[i]);
   }
   return all;
 }
 
-/// Where the time is not enough for all, what every problem allows is tried as early as what one of them allows, or no
-/// fixed configuration would be known.
+/// For each problem its untuned configuration, and then what every problem allows in turn with what this one allows:
+/// where the time is not enough for all, no fixed configuration would be known otherwise. What is thought to be good
+/// comes before what is drawn.
 std::vector<Candidates> candidates_of(const Evaluator& evaluator, const std::vector<Problem>& problems,
                                       const ThreeWaysOptions& options) {
   const KernelFamily& family = evaluator.family();
@@ -58,31 +60,36 @@ std::vector<Candidates> candidates_of(const Evaluator& evaluator, const std::vec
   std::vector<Configuration> untuned;
   untuned.reserve(problems.size());
   for (const Problem& problem : problems) untuned.push_back(family.default_configuration(evaluator.device(), problem));
-  std::vector<Configuration> common = space.enumerate(problems.front());
-  std::erase_if(common, [&](const Configuration& configuration) {
-    return std::ranges::any_of(
-        problems, [&](const Problem& problem) { return space.violated(configuration, problem).has_value(); });
-  });
-  common = drawn(std::move(common), options);
-  std::vector<Configuration> also;
+  std::vector<Configuration> good = untuned;
   for (const std::string& text : options.also) {
     try {
-      also.push_back(space.parse(text));
+      good.push_back(space.parse(text));
     } catch (const Error&) {
       continue;  // another family's
     }
   }
+  const auto allowed_everywhere = [&](const Configuration& configuration) {
+    return std::ranges::none_of(
+        problems, [&](const Problem& problem) { return space.violated(configuration, problem).has_value(); });
+  };
+  std::vector<Configuration> drawn_for_all = space.enumerate(problems.front());
+  std::erase_if(drawn_for_all, std::not_fn(allowed_everywhere));
+  drawn_for_all = drawn(std::move(drawn_for_all), options);
+  std::vector<Configuration> common;
+  for (const Configuration& configuration : good) {
+    if (allowed_everywhere(configuration)) add(common, configuration);
+  }
+  for (const Configuration& configuration : drawn_for_all) add(common, configuration);
   std::vector<Candidates> all;
   all.reserve(problems.size());
   for (std::size_t i = 0; i < problems.size(); ++i) {
     std::vector<Configuration> valid = space.enumerate(problems[i]);
     Candidates candidates{.configurations = {untuned[i]}, .valid = valid.size()};
-    std::vector<Configuration> known = untuned;
-    known.insert(known.end(), also.begin(), also.end());
-    std::erase_if(known, [&](const Configuration& configuration) {
-      return space.violated(configuration, problems[i]).has_value();
-    });
-    for (const Configuration& configuration : alternating(common, known)) add(candidates.configurations, configuration);
+    std::vector<Configuration> here;
+    for (const Configuration& configuration : good) {
+      if (!space.violated(configuration, problems[i])) here.push_back(configuration);
+    }
+    for (const Configuration& configuration : alternating(common, here)) add(candidates.configurations, configuration);
     for (const Configuration& configuration : drawn(std::move(valid), options)) {
       add(candidates.configurations, configuration);
     }

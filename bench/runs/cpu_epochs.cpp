@@ -51,13 +51,17 @@ std::unique_ptr<Device> open_with_one_core() {
   return device;
 }
 
-/// A profile that says that this is the fastest.
-Profile with(std::string configuration, const DeviceIdentity& device, const Problem& problem) {
+/// Makes training use a configuration. Throws Error(usage) for one that the space does not allow there.
+Profile profile_of(const std::string& configuration, const DeviceIdentity& device, const Problem& problem) {
   const KernelFamily& family = sonfin::train_family();
+  const SearchSpace space = family.space(device);
+  if (const auto constraint = space.violated(space.parse(configuration), problem)) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' violates '{}' at {}", configuration, *constraint, problem.text()));
+  }
   Profile profile;
   profile.key = {.device = device, .family = std::string(family.name()), .problem = problem};
   profile.kernels = kernel_version(family, device);
-  profile.configuration = std::move(configuration);
+  profile.configuration = configuration;
   profile.time = 1e6;  // promises nothing
   return profile;
 }
@@ -102,9 +106,9 @@ Json run(const Options& options) {
   std::vector<Way> ways{
       {.name = "untuned"},
       {.name = "one_thread", .one_core = true},
-      {.name = "all_cores", .known = std::vector{with(on_all_cores(device, problem), device, problem)}}};
+      {.name = "all_cores", .known = std::vector{profile_of(on_all_cores(device, problem), device, problem)}}};
   for (const std::string& text : options.only) {
-    ways.push_back({.name = text, .known = std::vector{with(text, device, problem)}});
+    ways.push_back({.name = text, .known = std::vector{profile_of(text, device, problem)}});
   }
   if (!options.profiles.empty()) {
     const ProfileStore store(options.profiles, ProfileStore::Access::read);

@@ -13,7 +13,7 @@ namespace heddle::bench {
 namespace {
 
 constexpr std::int64_t kFewestTried = 8;
-constexpr int kSearches = 4;
+constexpr int kSearches = 3;
 
 Budget times(const Budget& budget, std::size_t count) {
   Budget all;
@@ -55,7 +55,7 @@ SearchDepth search_rungs(Evaluator& evaluator, ProfileStore& store, const std::v
   std::vector<SearchDepth> depths;
   std::vector<Problem> left = problems;
   for (int i = 0; i < kSearches && !left.empty(); ++i) {
-    StopCondition stop(times(for_each, left.size()));
+    StopCondition stop(times(for_each, left.size() << i));
     (void)Tuner(evaluator, store, {.seed = seed}).tune(left, stop);
     depths.clear();
     for (const Problem& problem : problems) depths.push_back(depth(evaluator, store, space, problem));

@@ -23,8 +23,9 @@ struct SearchDepth {
 };
 
 /// Tunes `problems`, at least one, and keeps what is found in `store`. Problems of which too few configurations were
-/// tried are tuned again, up to three times; each search goes on from what the ones before have measured.
-/// `for_each`: the budget of one problem in one search. Throws Error(profiles), Error(device).
+/// tried are tuned again, up to twice, each time for twice as long as before; each search goes on from what the ones
+/// before have measured. `for_each`: the budget of one problem in the first search. Throws Error(profiles),
+/// Error(device).
 SearchDepth search_rungs(Evaluator& evaluator, ProfileStore& store, const std::vector<Problem>& problems,
                          const Budget& for_each, std::uint64_t seed);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
@@ -26,24 +27,27 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
-/// A family whose plans, when they are timed, end after so many launches.
+/// A family whose plans, when they are timed, end after so many launches: those whose contents are there already, and
+/// those that come with theirs.
 class FirstLaunches final : public ForwardingFamily {
  public:
   FirstLaunches(const KernelFamily& whole, std::size_t launches) : ForwardingFamily(whole), launches_(launches) {}
   [[nodiscard]] Plan measured_plan(const Configuration& configuration, const Problem& problem,
                                    const DeviceIdentity& device, std::int64_t samples) const override {
     Plan plan = ForwardingFamily::measured_plan(configuration, problem, device, samples);
-    plan.launches.resize(launches_);
+    cut(plan);
     return plan;
   }
   [[nodiscard]] Trial trial(const Configuration& configuration, const Problem& problem, const DeviceIdentity& device,
                             std::int64_t samples, std::uint64_t seed) const override {
     Trial trial = ForwardingFamily::trial(configuration, problem, device, samples, seed);
-    trial.plan.launches.resize(launches_);
+    cut(trial.plan);
     return trial;
   }
 
  private:
+  void cut(Plan& plan) const { plan.launches.resize(std::min(launches_, plan.launches.size())); }
+
   std::size_t launches_;
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "heddle/kernels/arithmetic.hpp"
 
@@ -17,27 +19,35 @@ std::int64_t numbers(const RuleParameter& parameter, const Layout& layout) {
   return parameter.antecedent ? layout.dim : layout.outputs;
 }
 
+/// Calls act(count) with one of `Known` as a constant, for which compilers make better loops, or else as it is.
+template <std::int64_t... Known, class Act>
+void with_constant(std::int64_t count, const Act& act) {
+  const bool known = ((count == Known && (act(std::integral_constant<std::int64_t, Known>()), true)) || ...);
+  if (!known) act(count);
+}
+
 /// Calls copy(value, place) for each value of the rules and its place in the buffer. Neighbours in a tile go together,
 /// so that lines of both are used as a whole while they are in the cache.
 template <class Value, class Place, class Copy>
 void for_each_value(const RuleParameter& parameter, const Layout& layout, std::int64_t rules, Value* values,
-                    Place* buffer, Copy copy) {
+                    Place* buffer, const Copy& copy) {
   const std::int64_t width = numbers(parameter, layout);
+  if (width == 0) return;
   const std::int64_t tile = parameter.antecedent ? layout.antecedent_tile : layout.consequent_tile;
-  const auto transfer = [&](std::int64_t first, auto together) {
+  const auto transfer = [&](std::int64_t first, auto together, auto apart) {
     Value* const from = values + first * width;
     Place* const to = buffer + (parameter.antecedent ? layout.antecedent(first, 0) : layout.consequent(first, 0));
     for (std::int64_t i = 0; i < width; ++i) {
-      for (std::int64_t k = 0; k < together; ++k) copy(from[k * width + i], to[i * tile + k]);
+      for (std::int64_t k = 0; k < together; ++k) copy(from[k * width + i], to[i * apart + k]);
     }
   };
-  constexpr auto kAll = std::integral_constant<std::int64_t, kSideBySide>{};
+  constexpr std::integral_constant<std::int64_t, 1> kOne;
   for (std::int64_t k = 0; k < rules;) {
     const std::int64_t together = std::min({kSideBySide, tile - k % tile, rules - k});
-    if (together == kAll) {
-      transfer(k, kAll);
+    if (tile == 1) {
+      transfer(k, kOne, kOne);
     } else {
-      transfer(k, together);
+      with_constant<kSideBySide, 8, 4>(together, [&](auto count) { transfer(k, count, tile); });
     }
     k += together;
   }
@@ -54,8 +64,11 @@ void check_room(std::int64_t rules, const Layout& layout) {
 
 void pack(const RuleParameter& parameter, std::span<const float> values, const Layout& layout,
           std::vector<float>& buffer) {
-  const std::int64_t rules =
-      static_cast<std::int64_t>(values.size()) / std::max<std::int64_t>(numbers(parameter, layout), 1);
+  const std::int64_t count = std::ssize(values), width = std::max<std::int64_t>(numbers(parameter, layout), 1);
+  if (count % width != 0) {
+    throw std::length_error(std::string("the ") + parameter.buffer + " of a network are not those of whole rules");
+  }
+  const std::int64_t rules = count / width;
   check_room(rules, layout);
   buffer.assign(at((layout.*parameter.floats)()), parameter.absent);
   for_each_value(parameter, layout, rules, values.data(), buffer.data(),

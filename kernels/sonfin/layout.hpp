@@ -54,13 +54,13 @@ struct RuleParameter {
   float absent;                            ///< what the buffer has where there is no rule
   bool antecedent;                         ///< D numbers of each rule; otherwise L
 };
-inline constexpr RuleParameter kCentres{"centres", &Network::centres, &Layout::antecedents, 0.0F, true};
-inline constexpr RuleParameter kWidths{"widths", &Network::widths, &Layout::antecedents, 1.0F, true};
-inline constexpr RuleParameter kConsequents{"consequents", &Network::consequents, &Layout::consequents, 0.0F, false};
-inline constexpr RuleParameter kRuleParameters[] = {kCentres, kWidths, kConsequents};
+inline constexpr RuleParameter kRuleParameters[] = {
+    {"centres", &Network::centres, &Layout::antecedents, 0.0F, true},
+    {"widths", &Network::widths, &Layout::antecedents, 1.0F, true},
+    {"consequents", &Network::consequents, &Layout::consequents, 0.0F, false}};
 
 /// The contents of a parameter's buffer, padding included, from the values of a network, rule after rule.
-/// Throws std::length_error if these are more than the layout has room for.
+/// Throws std::length_error if these are more than the layout has room for, or not of whole rules.
 void pack(const RuleParameter& parameter, std::span<const float> values, const Layout& layout,
           std::vector<float>& buffer);
 /// The inverse, for the first `rules` rules. Throws std::length_error if the layout has no room for them, or the buffer

@@ -4,6 +4,7 @@
 #include <cmath>
 
 namespace heddle::sonfin {
+
 Control control(const Hyperparameters& options, std::int64_t end) {
   Control c{};
   c.consequent_rate = static_cast<float>(options.consequent_rate);

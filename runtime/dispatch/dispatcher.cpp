@@ -154,8 +154,8 @@ Candidate Dispatcher::candidate(const Ranked& r, const Problem& problem) const {
                                 modelled ? fmt::format("; {:.3g} expected here", std::exp(r.expected)) : "")};
 }
 
-Candidate Dispatcher::fallback(const Problem& problem) const {
-  return {.configuration = family_.default_configuration(device_, problem),
+Candidate Dispatcher::fallback(const Problem& problem, const std::optional<ExpectedTime>& untuned) const {
+  return {.configuration = untuned ? untuned->configuration : family_.default_configuration(device_, problem),
           .tier = Tier::fallback,
           .reason = why_no_profile()};
 }
@@ -213,7 +213,7 @@ Candidate Dispatcher::choose(const Problem& problem) const {
     return candidate(r, problem);
   }
   if (auto fastest = expected(problem, untuned)) return *std::move(fastest);
-  return fallback(problem);
+  return fallback(problem, untuned);
 }
 
 std::vector<Candidate> Dispatcher::candidates(const Problem& problem) const { return explain(problem).candidates; }
@@ -252,7 +252,7 @@ Dispatcher::Explanation Dispatcher::explain(const Problem& problem) const {
     result.candidates.push_back(std::move(candidate));
   };
   if (auto fastest = expected(problem, untuned)) add_unmeasured(*std::move(fastest));
-  add_unmeasured(fallback(problem));
+  add_unmeasured(fallback(problem, untuned));
   // Different in kind, so that one may run where the default cannot: for want of room for its clusters, for example.
   for (Configuration& likely : family_.likely_configurations(device_, problem)) {
     add_unmeasured({.configuration = std::move(likely), .tier = Tier::likely, .reason = ""});

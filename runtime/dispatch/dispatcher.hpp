@@ -115,7 +115,8 @@ class Dispatcher {
   /// Every entry, best first, whether it can run at this size or not.
   [[nodiscard]] std::vector<Ranked> ranked(const Problem& problem) const;
   [[nodiscard]] Candidate candidate(const Ranked& ranked, const Problem& problem) const;
-  [[nodiscard]] Candidate fallback(const Problem& problem) const;
+  /// `untuned`: what expected_default() says.
+  [[nodiscard]] Candidate fallback(const Problem& problem, const std::optional<ExpectedTime>& untuned) const;
   /// The family's default and what a model of this architecture expects of it. How far off the weights of another
   /// architecture are is not known.
   [[nodiscard]] std::optional<ExpectedTime> expected_default(const Problem& problem) const;

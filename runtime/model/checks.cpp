@@ -37,18 +37,21 @@ namespace {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == sizeof(std::int32_t), std::int32_t, std::int64_t>;
 
-/// In the order of the values' sizes; what is not a number comes behind infinity. Compilers compare several at a time.
+/// The bits of |value| as an integer. They order as sizes do, and what is not a number comes behind infinity. Compilers
+/// compare several integers at a time.
 template <class T>
 Bits<T> magnitude(T value) {
   return std::bit_cast<Bits<T>>(value) & std::numeric_limits<Bits<T>>::max();
 }
 
-/// Sizes from one T to another.
+/// The sizes of T from `least` to `most`.
 template <class T>
-struct Sizes {
-  Sizes(double least, double most) {
+class Magnitudes {
+ public:
+  Magnitudes(double least, double most) {
+    constexpr double kLargest = std::numeric_limits<T>::max();
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    T first = static_cast<T>(least), last = static_cast<T>(most);
+    T first = static_cast<T>(std::min(least, kLargest)), last = static_cast<T>(std::min(most, kLargest));
     if (static_cast<double>(first) < least) first = std::nextafter(first, kInfinity);
     if (static_cast<double>(last) > most) last = std::nextafter(last, T{0});
     first_ = magnitude(first);
@@ -63,9 +66,9 @@ struct Sizes {
   Bits<T> first_, last_;
 };
 
-/// The place of the first value whose size is none of these, or the number of values.
+/// The place of the first value whose size is not one of `sizes`, or the number of values.
 template <class T>
-std::size_t first_outside(const Sizes<T>& sizes, std::span<const T> values) {
+std::size_t first_outside(const Magnitudes<T>& sizes, std::span<const T> values) {
   Bits<T> outside = 0;  // looked for to the end, several at a time: whole models pass after every epoch
   for (const T value : values) outside |= sizes.contain(value) ? 0 : 1;
   if (outside == 0) return values.size();
@@ -77,7 +80,7 @@ std::size_t first_outside(const Sizes<T>& sizes, std::span<const T> values) {
 
 template <class T>
 std::string out_of_range(std::string_view what, std::span<const T> values, double least, double most) {
-  const std::size_t place = first_outside(Sizes<T>(least, most), values);
+  const std::size_t place = first_outside(Magnitudes<T>(least, most), values);
   if (place == values.size()) return {};
   const T bad = values[place];
   const std::string expected = !std::isfinite(bad) ? "a finite number"

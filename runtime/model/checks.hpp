@@ -17,7 +17,8 @@ void require(const std::string& source, const std::string& complaint);
 void check_range(const std::string& source, std::string_view what, double value, double least, double most);
 
 [[nodiscard]] std::string wrong_count(std::string_view what, std::size_t found, std::int64_t expected);
-/// About the first value that is not finite or whose size is not from `least` to `most`. T: float or double.
+/// About the first value that is not finite or whose size is not from `least` to `most`, with 0 <= least <= most. T:
+/// float or double.
 template <class T>
 [[nodiscard]] std::string out_of_range(std::string_view what, std::span<const T> values, double least, double most);
 

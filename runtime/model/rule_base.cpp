@@ -15,18 +15,19 @@ namespace heddle {
 
 namespace {
 
-/// The smallest width; without rules the largest that there can be. In lanes of which compilers compare several at a
-/// time.
+/// The smallest width; without rules the largest that there can be. What is not a number does not count. Of several
+/// running minima, because compilers make one instruction of them.
 double least_width(const RuleBase& rules) {
   if (rules.widths.empty()) return kLargestAntecedent;
-  std::array<float, 16> lanes{};
-  lanes.fill(std::numeric_limits<float>::infinity());
+  constexpr std::size_t kMinima = 16;
+  std::array<float, kMinima> minima{};
+  minima.fill(std::numeric_limits<float>::infinity());
   std::span<const float> left = rules.widths;
-  for (; left.size() >= lanes.size(); left = left.subspan(lanes.size())) {
-    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = left[i] < lanes[i] ? left[i] : lanes[i];
+  for (; left.size() >= minima.size(); left = left.subspan(minima.size())) {
+    for (std::size_t i = 0; i < minima.size(); ++i) minima[i] = std::min(minima[i], left[i]);
   }
-  for (std::size_t i = 0; i < left.size(); ++i) lanes[i] = std::min(lanes[i], left[i]);
-  return static_cast<double>(std::ranges::min(lanes));
+  for (std::size_t i = 0; i < left.size(); ++i) minima[i] = std::min(minima[i], left[i]);
+  return static_cast<double>(std::ranges::min(minima));
 }
 
 /// Widths of exp(-((x - m) / width)^2) for one of the rules' own.

@@ -66,9 +66,8 @@ void SonfinParameters::read(std::size_t rung, std::int64_t rules, sonfin::Networ
 void SonfinParameters::move(std::size_t from, std::size_t to, std::int64_t rules) {
   for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
     if (in_place_ && parameter.antecedent) continue;
-    std::vector<float>& values = moving_.*parameter.values;
-    read_packed(from, parameter, rules, values);
-    write_packed(to, parameter, values);
+    read_packed(from, parameter, rules, moved_);
+    write_packed(to, parameter, moved_);
   }
 }
 

@@ -10,9 +10,10 @@
 
 namespace heddle {
 
-/// Writes, reads and moves them. On a GPU all rungs have centres and widths in the same memory, rule after rule: then
-/// only rules that exist are copied, and a step to another rung copies consequents alone. Otherwise, as on a CPU, whose
-/// tiles depend on the configuration, whole buffers are copied and packed anew.
+/// Writes, reads and moves them, from one thread at a time, also reading. On a GPU all rungs have centres and widths in
+/// the same memory, rule after rule: then only rules that exist are copied, and a step to another rung copies
+/// consequents alone. Otherwise, as on a CPU, whose tiles depend on the configuration, whole buffers are copied and
+/// packed anew.
 class SonfinParameters {
  public:
   struct Rung {
@@ -45,9 +46,10 @@ class SonfinParameters {
   std::vector<Rung> rungs_;
   bool in_place_ = false;      ///< centres and widths are where they are for every rung
   std::int64_t occupied_ = 0;  ///< rules from here on are absent in the shared memory: m = 0, sigma = 1
-  /// Pages that the process has: a buffer as it is packed, and what moves.
+  /// Kept from call to call, because new pages take longer than the copy: a buffer in the layout of the device, and a
+  /// parameter on its way between rungs.
   mutable std::vector<float> packed_;
-  sonfin::Network moving_;
+  std::vector<float> moved_;
 };
 
 }  // namespace heddle

@@ -356,7 +356,7 @@ std::vector<Preference> resident_preferences(const DeviceIdentity& device, const
   return all;
 }
 
-/// Takes the text of a configuration; true: it will do, and none after it is asked for.
+/// Takes the text of a configuration. Says whether that will do; then no other is offered.
 using Accept = std::function<bool(const std::string&)>;
 
 void offer_resident(const DeviceIdentity& device, const Problem& problem, const Accept& accept) {
@@ -365,11 +365,11 @@ void offer_resident(const DeviceIdentity& device, const Problem& problem, const 
     for (const Preference& preference : preferences) {
       if (preference.storage.empty() ? storage == kHalf : preference.storage != storage) continue;
       if (preference.scheme == std::string_view("cluster") && device.compute_capability() < 90) continue;
+      const std::string moved =
+          preference.moved_packs > 0 ? fmt::format(" moved_packs={}", preference.moved_packs) : "";
       for (const std::int64_t count : preference.counts) {
         for (const std::int64_t block : preference.blocks) {
           for (const std::int64_t lanes : preference.lanes) {
-            const std::string moved =
-                preference.moved_packs > 0 ? fmt::format(" moved_packs={}", preference.moved_packs) : "";
             if (accept(fmt::format(
                     "scheme={} coarsen_count={}{} block_size={} threads_per_rule={} vector=4 storage={}{}",
                     preference.scheme, count, count > 1 ? " coarsening=rules" : "", block, lanes, storage, moved))) {
@@ -427,9 +427,9 @@ void offer_launched(const DeviceIdentity& device, const Problem& problem, const 
   }
 }
 
-/// `offer`: offer_resident or offer_launched.
-template <class Offer>
-std::optional<Configuration> first_allowed(const SearchSpace& space, const Offer& offer, const DeviceIdentity& device,
+using Offer = void (*)(const DeviceIdentity&, const Problem&, const Accept&);
+
+std::optional<Configuration> first_allowed(const SearchSpace& space, Offer offer, const DeviceIdentity& device,
                                            const Problem& problem) {
   std::optional<Configuration> found;
   offer(device, problem, [&](const std::string& text) {

@@ -28,55 +28,67 @@ std::vector<float> floats(const HostImage& image, const char* name) {
   return values;
 }
 
+void check_packing(const Layout& layout, std::int64_t rules, std::mt19937& random) {
+  const std::int64_t dim = layout.dim, outputs = layout.outputs;
+  CAPTURE(layout.antecedent_tile);
+  CAPTURE(layout.consequent_tile);
+  CAPTURE(layout.banks);
+  CAPTURE(dim);
+  CAPTURE(outputs);
+  CAPTURE(rules);
+  const Network network = random_network(rules, dim, outputs, random);
+  HostImage image;
+  pack(network, layout, image);
+  const Network back = unpack(image, layout, rules);
+  CHECK(back.dim == dim);
+  CHECK(back.outputs == outputs);
+  CHECK(back.centres == network.centres);
+  CHECK(back.widths == network.widths);
+  CHECK(back.consequents == network.consequents);
+
+  const std::vector<float> centres = floats(image, "centres"), widths = floats(image, "widths"),
+                           consequents = floats(image, "consequents");
+  REQUIRE(static_cast<std::int64_t>(centres.size()) == layout.antecedents());
+  REQUIRE(static_cast<std::int64_t>(consequents.size()) == layout.consequents());
+  int wrong = 0;
+  for (std::int64_t k = 0; k < layout.capacity; ++k) {
+    for (std::int64_t j = 0; j < layout.stride; ++j) {
+      const bool is = k < rules && j < dim;
+      const std::size_t place = at(layout.antecedent(k, j));
+      wrong += centres[place] != (is ? network.centres[at(k * dim + j)] : 0.0F) ? 1 : 0;
+      wrong += widths[place] != (is ? network.widths[at(k * dim + j)] : 1.0F) ? 1 : 0;
+    }
+    for (std::int64_t l = 0; l < outputs; ++l) {
+      const float expected = k < rules ? network.consequents[at(k * outputs + l)] : 0.0F;
+      wrong += consequents[at(layout.consequent(k, l))] != expected ? 1 : 0;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("every value is where its layout says, comes back from there, and padding is neutral") {
   std::mt19937 random(std::random_device{}());
-  for (const std::int64_t tile : {1, 4, 16, 48}) {
-    for (const std::int64_t banks : {1, 3}) {
-      const std::int64_t capacity = 144;
-      for (const std::int64_t rules : {0, 1, 17, 50, 143, 144}) {
-        CAPTURE(tile);
-        CAPTURE(banks);
-        CAPTURE(rules);
-        const std::int64_t dim = 1 + random() % 40, outputs = 1 + random() % 12;
-        const Layout layout{.capacity = capacity,
-                            .dim = dim,
-                            .outputs = outputs,
-                            .stride = (dim + 7) / 8 * 8,
-                            .target_stride = outputs + 3,
-                            .antecedent_tile = tile,
-                            .consequent_tile = 48 / tile,
-                            .banks = banks,
-                            .dealt = 48};
-        const Network network = random_network(rules, dim, outputs, random);
-        HostImage image;
-        pack(network, layout, image);
-        const Network back = unpack(image, layout, rules);
-        CHECK(back.dim == dim);
-        CHECK(back.outputs == outputs);
-        CHECK(back.centres == network.centres);
-        CHECK(back.widths == network.widths);
-        CHECK(back.consequents == network.consequents);
-
-        const std::vector<float> centres = floats(image, "centres"), widths = floats(image, "widths"),
-                                 consequents = floats(image, "consequents");
-        REQUIRE(static_cast<std::int64_t>(centres.size()) == layout.antecedents());
-        REQUIRE(static_cast<std::int64_t>(consequents.size()) == layout.consequents());
-        int wrong = 0;
-        for (std::int64_t k = 0; k < capacity; ++k) {
-          for (std::int64_t j = 0; j < layout.stride; ++j) {
-            const bool is = k < rules && j < dim;
-            const std::size_t place = at(layout.antecedent(k, j));
-            wrong += centres[place] != (is ? network.centres[at(k * dim + j)] : 0.0F);
-            wrong += widths[place] != (is ? network.widths[at(k * dim + j)] : 1.0F);
-          }
-          for (std::int64_t l = 0; l < outputs; ++l) {
-            wrong += consequents[at(layout.consequent(k, l))] !=
-                     (k < rules ? network.consequents[at(k * outputs + l)] : 0.0F);
-          }
-        }
-        CHECK(wrong == 0);
+  for (const std::int64_t rules : {0, 1, 17, 36, 37, 50, 143, 144}) {
+    const std::int64_t dim = 1 + random() % 40, outputs = 1 + random() % 12;
+    Layout layout{.capacity = 144,
+                  .dim = dim,
+                  .outputs = outputs,
+                  .stride = (dim + 7) / 8 * 8,
+                  .target_stride = outputs + 3,
+                  .dealt = 48};
+    for (const std::int64_t tile : {1, 4, 8, 12, 16, 24, 48}) {
+      for (const std::int64_t banks : {1, 3}) {
+        layout.antecedent_tile = tile;
+        layout.consequent_tile = 48 / tile;
+        layout.banks = banks;
+        check_packing(layout, rules, random);
       }
     }
+    if (rules > 37) continue;
+    // As on a GPU: rule after rule, and consequents column after column, whatever the number of rules.
+    layout.capacity = layout.consequent_tile = 37;
+    layout.antecedent_tile = layout.banks = 1;
+    check_packing(layout, rules, random);
   }
 }
 
@@ -89,6 +101,9 @@ TEST_CASE("a layout refuses more rules than it has room for") {
   CHECK_THROWS_AS((void)unpack(image, layout, 5), std::length_error);
   image["widths"].resize(8);
   CHECK_THROWS_AS((void)unpack(image, layout, 4), std::length_error);
+  Network torn = random_network(3, 2, 1, random);
+  torn.widths.pop_back();
+  CHECK_THROWS_AS(pack(torn, layout, image), std::length_error);
 }
 
 TEST_CASE("rows are padded with zeros") {
