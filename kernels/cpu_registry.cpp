@@ -14,6 +14,7 @@ namespace heddle::cpu {
 
 const BuiltinKernel HEDDLE_CPU_TABLE[] = {
     HEDDLE_KERNEL(sonfin, train_rules, 1),
+    HEDDLE_KERNEL(sonfin, train_rules, 2),
     HEDDLE_KERNEL(sonfin, predict, 8),
     HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1, float),
     HEDDLE_KERNEL(tsk, accumulate, 256, 4, 1, double),

@@ -87,8 +87,15 @@ class TrainMapping final : public Mapping {
       const std::int64_t count = std::get<std::int64_t>(value);
       if (count <= wanted) threads = std::max(threads, count);
     }
-    return space(device).parse(
-        fmt::format("coarsening=rules coarsen_count=1 block_size={} threads={} prune=0", width, threads));
+    const SearchSpace all = space(device);
+    const auto with_count = [&](int count) {
+      return all.parse(
+          fmt::format("coarsening=rules coarsen_count={} block_size={} threads={} prune=0", count, width, threads));
+    };
+    // Two tiles share each input that is loaded, and the arithmetic of one hides the latency of the other; more than two
+    // gain no more (docs/performance.md, "The CPU").
+    Configuration two = with_count(2);
+    return all.violated(two, problem) ? with_count(1) : two;
   }
 
   Layout layout(const Configuration& configuration, const Problem& problem, const DeviceIdentity&) const override {
