@@ -92,8 +92,8 @@ class TrainMapping final : public Mapping {
       return all.parse(
           fmt::format("coarsening=rules coarsen_count={} block_size={} threads={} prune=0", count, width, threads));
     };
-    // Two tiles share each input that is loaded, and the arithmetic of one hides the latency of the other; more than two
-    // gain no more (docs/performance.md, "The CPU").
+    // Two tiles share each input that is loaded, and the arithmetic of one hides the latency of the other; more than
+    // two gain no more (docs/performance.md, "The CPU").
     Configuration two = with_count(2);
     return all.violated(two, problem) ? with_count(1) : two;
   }
