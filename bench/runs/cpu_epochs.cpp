@@ -1,10 +1,10 @@
 // Whole training on this CPU from no rule on: what the first epoch takes, in which the network grows, and later ones.
 // Tuned, untuned, on one thread and on all cores take turns, so that whatever else the machine does meets them alike.
 //
-//   cpu_epochs [--profiles FILE] [--only CONFIGURATION] [--busy] [--epochs N] [--turns N] [--label COLUMN] MAX_RULES
+//   cpu_epochs [--profiles FILE] [--also CONFIGURATION] [--busy] [--epochs N] [--turns N] [--label COLUMN] MAX_RULES
 //   DATA
 //
-// Prints one JSON document. --only: with this configuration, too; may be given several times.
+// Prints one JSON document. --also: with this configuration, too; may be given several times.
 // --busy: beside a process that always has something to do. The compiled code comes from the cache: a first training
 // that is not counted puts it there.
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ namespace {
 
 struct Options {
   std::string profiles, label = "last", rules, data, epochs = "6";
-  std::vector<std::string> only;
+  std::vector<std::string> also;
   int turns = 5;
   bool busy = false;
 };
@@ -107,7 +107,7 @@ Json run(const Options& options) {
       {.name = "untuned"},
       {.name = "one_thread", .one_core = true},
       {.name = "all_cores", .known = std::vector{profile_of(on_all_cores(device, problem), device, problem)}}};
-  for (const std::string& text : options.only) {
+  for (const std::string& text : options.also) {
     ways.push_back({.name = text, .known = std::vector{profile_of(text, device, problem)}});
   }
   if (!options.profiles.empty()) {
@@ -143,7 +143,7 @@ int main(int count, char** arguments) {
   Options options;
   CLI::App app("Training epochs on this CPU", "cpu_epochs");
   app.add_option("--profiles", options.profiles);
-  app.add_option("--only", options.only, "a configuration to train with, too")->expected(1)->take_all();
+  app.add_option("--also", options.also, "a configuration to train with, too")->expected(1)->take_all();
   app.add_option("--label", options.label);
   app.add_option("--epochs", options.epochs);
   app.add_option("--turns", options.turns)->check(CLI::PositiveNumber);

@@ -13,6 +13,7 @@
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
 #include "heddle/runtime/device/bytes.hpp"
+#include "heddle/runtime/train/sonfin_parameters.hpp"
 
 namespace heddle::bench {
 
@@ -119,9 +120,10 @@ void HostDecidedLearner::decide(std::int32_t row) {
 void HostDecidedLearner::load(std::size_t rung, const sonfin::Network& network) {
   if (progress_.position > 0) this->rung().at("progress").read(std::as_writable_bytes(std::span(&progress_, 1)));
   rung_ = rung;
-  HostImage parameters;
-  sonfin::pack(network, rungs_[rung]->layout, parameters);
-  for (const auto& [name, values] : parameters) this->rung().at(name).write(values);
+  std::vector<float> packed;
+  for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
+    write_packed(this->rung().at(parameter.buffer), parameter, network.*parameter.values, rungs_[rung]->layout, packed);
+  }
   sonfin::Control quiet = control_;
   quiet.log_threshold = -std::numeric_limits<float>::infinity();  // the device decides nothing
   this->rung().at("control").write(bytes(quiet));
@@ -169,16 +171,12 @@ void HostDecidedLearner::add_rule(std::int32_t row, std::int64_t leader) {
 
 sonfin::Network HostDecidedLearner::network() {
   const sonfin::Layout& where = rung().layout;
-  HostImage image;
-  const auto read = [&](const char* name, std::int64_t floats) {
-    std::vector<std::byte>& values = image[name];
-    values.resize(static_cast<std::size_t>(floats) * sizeof(float));
-    rung().at(name).read(values);
-  };
-  read("centres", where.antecedents());
-  read("widths", where.antecedents());
-  read("consequents", where.consequents());
-  return sonfin::unpack(image, where, progress_.rules);
+  sonfin::Network network{.dim = where.dim, .outputs = where.outputs, .centres = {}, .widths = {}, .consequents = {}};
+  std::vector<float> packed;
+  for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
+    read_packed(rung().at(parameter.buffer), parameter, where, progress_.rules, network.*parameter.values, packed);
+  }
+  return network;
 }
 
 }  // namespace heddle::bench

@@ -5,6 +5,7 @@
 #include "heddle/kernels/sonfin/predict.hpp"
 #include "heddle/kernels/sonfin/problems.hpp"
 #include "heddle/kernels/sonfin/train.hpp"
+#include "heddle/runtime/train/sonfin_parameters.hpp"
 
 namespace heddle {
 
@@ -31,9 +32,9 @@ struct RulePredictor::Implementation {
   /// An execution with the network's parameters. Where a candidate turns out not to run, the plan has the next.
   Execution& load(TunedPlan& rung, const sonfin::Network& network) {
     const auto write = [&](const TunedPlan& r, Execution& execution) {
-      HostImage image;
-      sonfin::pack(network, layout(r), image);
-      for (const auto& [name, bytes] : image) execution.memory(name).write(bytes);
+      for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
+        write_packed(execution.memory(parameter.buffer), parameter, network.*parameter.values, layout(r), packed);
+      }
     };
     if (rung.prepared()) {
       write(rung, rung.execution());
@@ -56,7 +57,8 @@ struct RulePredictor::Implementation {
 
   Device& device;
   std::int64_t dim, outputs;
-  TunedLadder ladder;  // a rung is prepared when it is first needed
+  TunedLadder ladder;         // a rung is prepared when it is first needed
+  std::vector<float> packed;  // room for a parameter's buffer
 };
 
 RulePredictor::RulePredictor(Device& device, const Knowledge& known, std::int64_t dim, std::int64_t outputs,

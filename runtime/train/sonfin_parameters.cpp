@@ -4,14 +4,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "heddle/kernels/arithmetic.hpp"
 #include "heddle/kernels/plan.hpp"
 #include "heddle/runtime/device/bytes.hpp"
 
 namespace heddle {
 
 namespace {
-
-std::size_t place_of(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Whether a rule of any number lies at the same place of the same memory for all rungs.
 bool same_places(const std::vector<SonfinParameters::Rung>& rungs) {
@@ -25,6 +24,19 @@ bool same_places(const std::vector<SonfinParameters::Rung>& rungs) {
 }
 
 }  // namespace
+
+void write_packed(Memory& memory, const sonfin::RuleParameter& parameter, std::span<const float> values,
+                  const sonfin::Layout& layout, std::vector<float>& packed) {
+  sonfin::pack(parameter, values, layout, packed);
+  memory.write(bytes(packed));
+}
+
+void read_packed(const Memory& memory, const sonfin::RuleParameter& parameter, const sonfin::Layout& layout,
+                 std::int64_t rules, std::vector<float>& values, std::vector<float>& packed) {
+  packed.resize(at((layout.*parameter.floats)()));
+  memory.read(std::as_writable_bytes(std::span(packed)));
+  sonfin::unpack(parameter, packed, layout, rules, values);
+}
 
 SonfinParameters::SonfinParameters(std::vector<Rung> rungs) : rungs_(std::move(rungs)), in_place_(same_places(rungs_)) {
   if (!in_place_) return;
@@ -44,7 +56,7 @@ void SonfinParameters::write(std::size_t rung, const sonfin::Network& network) {
     if (in_place_ && parameter.antecedent) {
       write_rules(rung, parameter, values, rules);
     } else {
-      write_packed(rung, parameter, values);
+      write_packed(memory(rung, parameter), parameter, values, rungs_[rung].layout, packed_);
     }
   }
   occupied_ = rules;
@@ -58,7 +70,7 @@ void SonfinParameters::read(std::size_t rung, std::int64_t rules, sonfin::Networ
     if (in_place_ && parameter.antecedent) {
       read_rules(rung, parameter, rules, values);
     } else {
-      read_packed(rung, parameter, rules, values);
+      read_packed(memory(rung, parameter), parameter, rungs_[rung].layout, rules, values, packed_);
     }
   }
 }
@@ -66,8 +78,8 @@ void SonfinParameters::read(std::size_t rung, std::int64_t rules, sonfin::Networ
 void SonfinParameters::move(std::size_t from, std::size_t to, std::int64_t rules) {
   for (const sonfin::RuleParameter& parameter : sonfin::kRuleParameters) {
     if (in_place_ && parameter.antecedent) continue;
-    read_packed(from, parameter, rules, moved_);
-    write_packed(to, parameter, moved_);
+    read_packed(memory(from, parameter), parameter, rungs_[from].layout, rules, moved_, packed_);
+    write_packed(memory(to, parameter), parameter, moved_, rungs_[to].layout, packed_);
   }
 }
 
@@ -76,39 +88,25 @@ void SonfinParameters::learnt(std::int64_t rules) { occupied_ = std::max(occupie
 void SonfinParameters::write_rules(std::size_t rung, const sonfin::RuleParameter& antecedent,
                                    const std::vector<float>& values, std::int64_t rules) {
   const sonfin::Layout& where = rungs_[rung].layout;
-  Memory& memory = rungs_[rung].execution->memory(antecedent.buffer);
-  if (where.stride == where.dim && rules >= occupied_) return memory.write(bytes(values));
-  packed_.assign(place_of(std::max(rules, occupied_) * where.stride), antecedent.absent);
+  Memory& to = memory(rung, antecedent);
+  if (where.stride == where.dim && rules >= occupied_) return to.write(bytes(values));
+  packed_.assign(at(std::max(rules, occupied_) * where.stride), antecedent.absent);
   for (std::int64_t k = 0; k < rules; ++k) {
     std::copy_n(values.begin() + k * where.dim, where.dim, packed_.begin() + k * where.stride);
   }
-  memory.write(bytes(packed_));
+  to.write(bytes(packed_));
 }
 
 void SonfinParameters::read_rules(std::size_t rung, const sonfin::RuleParameter& antecedent, std::int64_t rules,
                                   std::vector<float>& values) const {
   const sonfin::Layout& where = rungs_[rung].layout;
-  values.resize(place_of(rules * where.stride));
-  rungs_[rung].execution->memory(antecedent.buffer).read(std::as_writable_bytes(std::span(values)));
+  values.resize(at(rules * where.stride));
+  memory(rung, antecedent).read(std::as_writable_bytes(std::span(values)));
   if (where.stride == where.dim) return;
   for (std::int64_t k = 0; k < rules; ++k) {  // towards the front, where nothing is needed any more
     std::copy_n(values.begin() + k * where.stride, where.dim, values.begin() + k * where.dim);
   }
-  values.resize(place_of(rules * where.dim));
-}
-
-void SonfinParameters::write_packed(std::size_t rung, const sonfin::RuleParameter& parameter,
-                                    const std::vector<float>& values) {
-  sonfin::pack(parameter, values, rungs_[rung].layout, packed_);
-  rungs_[rung].execution->memory(parameter.buffer).write(bytes(packed_));
-}
-
-void SonfinParameters::read_packed(std::size_t rung, const sonfin::RuleParameter& parameter, std::int64_t rules,
-                                   std::vector<float>& values) const {
-  const sonfin::Layout& where = rungs_[rung].layout;
-  packed_.resize(place_of((where.*parameter.floats)()));
-  rungs_[rung].execution->memory(parameter.buffer).read(std::as_writable_bytes(std::span(packed_)));
-  sonfin::unpack(parameter, packed_, where, rules, values);
+  values.resize(at(rules * where.dim));
 }
 
 }  // namespace heddle

@@ -3,12 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "heddle/kernels/sonfin/layout.hpp"
 #include "heddle/runtime/device/device.hpp"
 
 namespace heddle {
+
+/// Writes the buffer of a parameter whole, or reads what it has of the first `rules` rules. `packed`: room for the
+/// buffer, which callers keep, because new pages take longer than the copy. Both throw like sonfin::pack() and
+/// unpack().
+void write_packed(Memory& memory, const sonfin::RuleParameter& parameter, std::span<const float> values,
+                  const sonfin::Layout& layout, std::vector<float>& packed);
+void read_packed(const Memory& memory, const sonfin::RuleParameter& parameter, const sonfin::Layout& layout,
+                 std::int64_t rules, std::vector<float>& values, std::vector<float>& packed);
 
 /// Writes, reads and moves them, from one thread at a time, also reading. On a GPU all rungs have centres and widths in
 /// the same memory, rule after rule: then only rules that exist are copied, and a step to another rung copies
@@ -39,15 +48,14 @@ class SonfinParameters {
                    std::int64_t rules);
   void read_rules(std::size_t rung, const sonfin::RuleParameter& antecedent, std::int64_t rules,
                   std::vector<float>& into) const;
-  void write_packed(std::size_t rung, const sonfin::RuleParameter& parameter, const std::vector<float>& values);
-  void read_packed(std::size_t rung, const sonfin::RuleParameter& parameter, std::int64_t rules,
-                   std::vector<float>& into) const;
+  [[nodiscard]] Memory& memory(std::size_t rung, const sonfin::RuleParameter& parameter) const {
+    return rungs_[rung].execution->memory(parameter.buffer);
+  }
 
   std::vector<Rung> rungs_;
   bool in_place_ = false;      ///< centres and widths are where they are for every rung
   std::int64_t occupied_ = 0;  ///< rules from here on are absent in the shared memory: m = 0, sigma = 1
-  /// Kept from call to call, because new pages take longer than the copy: a buffer in the layout of the device, and a
-  /// parameter on its way between rungs.
+  /// Kept from call to call: a buffer in the layout of the device, and a parameter on its way between rungs.
   mutable std::vector<float> packed_;
   std::vector<float> moved_;
 };

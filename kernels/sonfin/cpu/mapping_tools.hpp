@@ -11,7 +11,6 @@
 #include "heddle/kernels/plan.hpp"
 #include "heddle/kernels/search_space.hpp"
 #include "heddle/kernels/sonfin/cpu/sizes.hpp"
-#include "heddle/kernels/sonfin/network.hpp"
 
 namespace heddle::sonfin::cpu {
 
